@@ -271,8 +271,8 @@ def _suite(suite: SuiteLike) -> tuple[Path, bytes | None]:
 
 def _without_places(error: InputError, file: str) -> InputError:
     """The error without places, for a suite that is not in a file: its problems name the scenario instead."""
-    unplaced = {"file": None, "line": None, "column": None, "excerpt": None}
-    return InputError(*(replace(one, **unplaced) if one.file == file else one for one in error.problems))
+    no_place = {"file": None, "line": None, "column": None, "excerpt": None}
+    return InputError(*(replace(one, **no_place) if one.file == file else one for one in error.problems))
 
 
 def _run_in_thread(prepared: Prepared, until: UntilDecided | None) -> Path:

@@ -56,9 +56,9 @@ _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage", "fo
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
-def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
+def check_against_ref(job: Job, against_ref: str) -> Verdict:
     """The worse of two verdicts: that of `pipeline.check`, and that by the policy at the ref. Raises InputError."""
-    return checked_against_ref(job, against_ref, watch).verdict
+    return checked_against_ref(job, against_ref).verdict
 
 
 def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> CheckResult:

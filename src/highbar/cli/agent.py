@@ -51,7 +51,6 @@ _COMMANDS = {"try": "highbar.cli.agent:try_"}
     "agent",
     cls=CommandGroup,
     table=_COMMANDS,
-    invoke_without_command=True,
     short_help="Try the agent on one question.",
     epilog=_EXAMPLES,
 )

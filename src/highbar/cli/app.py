@@ -92,8 +92,8 @@ class CommandGroup(click.Group):
     `module:name`.
     """
 
-    def __init__(self, *arguments: Any, table: Mapping[str, str], **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
+    def __init__(self, *, table: Mapping[str, str], **keywords: Any) -> None:
+        super().__init__(invoke_without_command=True, **keywords)
         self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -137,7 +137,6 @@ class _RootGroup(CommandGroup):
     cls=_RootGroup,
     table=COMMANDS,
     epilog=_EXAMPLES,
-    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(highbar.__version__, message="highbar %(version)s")

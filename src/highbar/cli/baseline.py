@@ -49,7 +49,6 @@ _COMMANDS = {
     "baseline",
     cls=CommandGroup,
     table=_COMMANDS,
-    invoke_without_command=True,
     short_help="Record a run that later ones are compared with.",
     epilog=_EXAMPLES,
 )

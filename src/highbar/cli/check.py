@@ -196,7 +196,7 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
             "--history", type=click.Path(), metavar="DIR", help="Add the run to the history in this folder, too."
         )
         @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the version passes.")
-        @github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
+        @github_option
         @click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
         @click.option("--quiet", is_flag=True, help="Print only one line, fit for a chat message, and no progress.")
         @click.option(

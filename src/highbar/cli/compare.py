@@ -65,7 +65,7 @@ Examples:
 @output_option(".html, .json, .md, .xml")
 @meta_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the rules pass.")
-@github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
+@github_option
 @click.option("--quiet", is_flag=True, help="Print only the headline, as one line, and no progress.")
 def command(  # noqa: PLR0913 - each is an argument of the command line
     *,

@@ -39,8 +39,8 @@ def _script(root: click.Command, shell: str) -> str:
 
 def answered_shell(root: click.Command) -> bool:
     """Answer a shell that asks for completions, with a variable and no arguments; returns False if none asks."""
-    shell, _, instruction = os.environ.get(_VARIABLE, "").partition("_")
-    if instruction != "complete":
+    shell, _, order = os.environ.get(_VARIABLE, "").partition("_")
+    if order != "complete":
         return False
     from click.shell_completion import get_completion_class  # as above
 

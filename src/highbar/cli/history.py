@@ -50,7 +50,6 @@ _COMPARED = 2
     "history",
     cls=CommandGroup,
     table=_COMMANDS,
-    invoke_without_command=True,
     short_help="Remember runs, and show how metrics change.",
     epilog=_EXAMPLES,
 )

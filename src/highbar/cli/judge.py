@@ -19,7 +19,6 @@ _COMMANDS = {"label": "highbar.cli.judge_label", "calibrate": "highbar.cli.judge
     "judge",
     cls=CommandGroup,
     table=_COMMANDS,
-    invoke_without_command=True,
     short_help="Find out how good a judge is.",
     epilog=_EXAMPLES,
 )

@@ -224,9 +224,10 @@ def _of_ci(environment: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:
 # --- --github: whether GitHub Actions gets a summary, annotations and outputs ----------------
 
 
-def github_option(help_: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def github_option(command: Callable[..., int]) -> Callable[..., int]:
     """Add `--github/--no-github` to a command; its value is True, False, or None for "only in a workflow"."""
-    return click.option("--github/--no-github", default=None, help=help_)
+    explained = "Write annotations, the summary and outputs for GitHub Actions. The default in a workflow."
+    return click.option("--github/--no-github", default=None, help=explained)(command)
 
 
 def report_to_github(

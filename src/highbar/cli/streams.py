@@ -100,10 +100,10 @@ def display(stream: TextIO | None, *, width: int | None = None, verbose: bool = 
     size = shutil.get_terminal_size((_WIDTH, 24))
     terminal = stream is not None and stream.isatty()
     forced = os.environ.get("FORCE_COLOR", "0") not in ("", "0")
-    colored = forced or (terminal and os.environ.get("TERM") != "dumb")
+    has_color = forced or (terminal and os.environ.get("TERM") != "dumb")
     return Display(
         width=width or min(max(size.columns, _NARROWEST), _WIDEST),
-        color=colored and not os.environ.get("NO_COLOR"),
+        color=has_color and not os.environ.get("NO_COLOR"),
         height=size.lines if terminal or "LINES" in os.environ else None,  # nothing scrolls out of a file
         verbose=verbose,
     )

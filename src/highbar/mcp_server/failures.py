@@ -19,7 +19,7 @@ from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import PolicyPath, ResultPaths, ToolArguments, UntrustedAnswer, Word
 from highbar.mcp_server.checking import FailureBrief, failures_in, unlisted_undecided
 from highbar.mcp_server.confinement import Workspace
-from highbar.mcp_server.texts import LONGEST_TEXT, ROOM, UNTRUSTED, count_fitting, safe_text
+from highbar.mcp_server.texts import LONGEST_TEXT, UNTRUSTED, count_fitting, safe_text
 from highbar.model.details import Excerpt, TrialDetail
 from highbar.model.job import Job, Wants
 
@@ -104,7 +104,7 @@ def answer_failures(asked: FailuresArguments, workspace: Workspace) -> FailuresA
     if asked.category is not None:
         found = tuple(one for one in found if safe_text(one.category or "") == asked.category)
     page = found[asked.offset : asked.offset + asked.limit]
-    listed = page[: count_fitting(page, ROOM)]
+    listed = page[: count_fitting(page)]
     end = asked.offset + len(listed)
     unlisted = verdict.counts.failed - len(verdict.scenarios_failed)
     undecided = len(verdict.scenarios_undecided)

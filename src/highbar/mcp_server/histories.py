@@ -14,7 +14,7 @@ from highbar.history.series import metrics_of_runs, series
 from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import IS_PATH, ToolArguments, UntrustedAnswer, Word
 from highbar.mcp_server.confinement import Workspace
-from highbar.mcp_server.texts import ROOM, UNTRUSTED, count_fitting
+from highbar.mcp_server.texts import UNTRUSTED, count_fitting
 from highbar.model.history import RunRecord, SeriesPoint
 from highbar.report.history_drift import say_drift
 
@@ -76,7 +76,7 @@ def answer_history(asked: HistoryArguments, _workspace: Workspace) -> HistoryAns
         raise InputError(Problem("there are no runs in it", asked.folder, hint=histories.FIRST))
     points = () if asked.metric is None else _points(runs, asked.metric, asked.folder)[-asked.last :]
     listed = () if points else tuple(_run(run) for run in runs[-asked.last :])
-    shown = count_fitting(reversed(points or listed), ROOM)
+    shown = count_fitting(reversed(points or listed))
     return HistoryAnswer(
         untrusted=UNTRUSTED,
         runs=len(runs),

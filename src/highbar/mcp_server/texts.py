@@ -47,12 +47,12 @@ def size_of(document: Any) -> int:
     return len(msgspec.json.encode(document))
 
 
-def count_fitting(items: Iterable[Struct], room: int, longest: int = LONGEST) -> int:
-    """How many of the first items fit into `room` bytes of an answer; at least one, if there is one."""
+def count_fitting(items: Iterable[Struct]) -> int:
+    """How many of the first items fit into an answer, with some room left; at least one, if there is one."""
     number = used = 0
     for number, item in enumerate(items, 1):
-        used += size_of(_safe(msgspec.to_builtins(item), longest)) + 1
-        if used > room:
+        used += size_of(_safe(msgspec.to_builtins(item), LONGEST)) + 1
+        if used > ROOM:
             return max(number - 1, 1)
     return number
 

@@ -183,13 +183,13 @@ class _Installed(Reporter, frozen=True):
         return self._text("render_problems", tuple(problems), display)
 
     def _text(self, function: str, found: object, display: Display) -> str:
-        blame = f"the format {self.module!r} of an installed package failed"
+        failed = f"the format {self.module!r} of an installed package failed"
         try:
             text = getattr(_load(self.module), function)(found, display)
         except Exception as error:
-            raise ReportError(f"{blame}: {type(error).__name__}: {error}") from error
+            raise ReportError(f"{failed}: {type(error).__name__}: {error}") from error
         if not isinstance(text, str):
-            raise ReportError(f"{blame}: {function} gave {type(text).__name__}, not text")
+            raise ReportError(f"{failed}: {function} gave {type(text).__name__}, not text")
         return text
 
 

@@ -17,13 +17,13 @@ def advice_rows(verdict: Verdict) -> list[tuple[str, str, str, str]]:
             rule.metric or rule.rule,
             show(rule.value, rule_bounds(rule, bounds)) if rule.value else "",
             show_threshold(rule.threshold or "", rule.value.unit if rule.value else None) or rule.threshold or "",
-            advised_outcome(rule),
+            typical_outcome(rule),
         )
         for rule in verdict.advice
     ]
 
 
-def advised_outcome(rule: RuleResult) -> str:
+def typical_outcome(rule: RuleResult) -> str:
     """The outcome after "it would": `pass`, `fail`, `warn`, `be undefined` or `be inconclusive`."""
     if rule.outcome == "pass":
         return "pass"

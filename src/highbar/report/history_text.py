@@ -193,17 +193,17 @@ def render_chart(series: Series, runs: Sequence[RunRecord], display: Display = P
     low, high = _range(point for point in places if isinstance(point, SeriesPoint))
     labels = {level: amount(Fraction(str(low + (high - low) * level / (_HEIGHT - 1))), series.unit)
               for level in (0, _HEIGHT - 1)}  # fmt: skip
-    gutter = max(cells(label) for label in labels.values()) + 2
-    shown = places[-max(10, display.width - gutter - 1) :]
+    margin = max(cells(label) for label in labels.values()) + 2
+    shown = places[-max(10, display.width - margin - 1) :]
     lines = [f"{visible(series.metric)}: {_span(runs)}", ""]
     for level in reversed(range(_HEIGHT)):
         label = labels.get(level, "")
         drawn = "".join(_cell(place, level, (low, high)) for place in shown)
-        lines.append(f"{' ' * (gutter - 2 - cells(label))}{label}  {drawn}".rstrip())
+        lines.append(f"{' ' * (margin - 2 - cells(label))}{label}  {drawn}".rstrip())
     lines += ["", f"last run: {_last(series)}"]
     if len(shown) < len(places):
         lines.append(f"only the last {count(sum(isinstance(one, SeriesPoint) for one in shown), 'run')}")
-    return "\n".join([*lines, *(_moments(series))]) + "\n"
+    return "\n".join([*lines, *(_times(series))]) + "\n"
 
 
 def _cell(place: SeriesPoint | Break, level: int, ends: tuple[float, float]) -> str:
@@ -217,7 +217,7 @@ def _cell(place: SeriesPoint | Break, level: int, ends: tuple[float, float]) -> 
     return _THRESHOLD if bound is not None and _level(bound, *ends, _HEIGHT) == level else " "
 
 
-def _moments(series: Series) -> list[str]:
+def _times(series: Series) -> list[str]:
     """For each cut of the line its date, its commit and the reason."""
     return [
         f"{_CUT} {part.points[0].run.time[:10]}, {_commit(part.points[0].run)}: {CHANGES[part.because]}"

@@ -61,10 +61,7 @@ def _blocks(rows: Iterable[Sequence[str]], indent: int, display: Display, widest
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[str]:
     """The rows below a header; the first column is cut so that the others fit. Empty if there are no rows."""
     lines = [header, *rows]
-    # A row that is shorter than the header has a sentence as its last cell, which must not widen a column.
-    full = [line for line in lines if len(line) == len(header)]
-    others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
-    room = max(display.width - 2 - others, _NARROWEST)
+    room = _room_for_titles(lines, display)
     first, *rest = columns([(cut(line[0], room), *line[1:]) for line in lines], 2, display)
     return [paint(first, "dim", display), *rest] if rest else []
 
@@ -72,9 +69,7 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Di
 def titled_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[list[str]]:
     """The lines of the header, then of each row; a title that is too long gets lines of its own above its row."""
     lines = [header, *rows]
-    full = [line for line in lines if len(line) == len(header)]
-    others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
-    room = max(display.width - 2 - others, _NARROWEST)
+    room = _room_for_titles(lines, display)
     long = [cells(line[0]) > room for line in lines]
     shortened = [("" if over else line[0], *line[1:]) for line, over in zip(lines, long, strict=True)]
     blocks = _blocks(shortened, 2, display, widest=room)
@@ -82,6 +77,15 @@ def titled_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: 
         [*(paragraph(line[0], 2, display) if over else ()), *block]
         for line, over, block in zip(lines, long, blocks, strict=True)
     ]
+
+
+def _room_for_titles(lines: Sequence[Sequence[str]], display: Display) -> int:
+    """How wide the first column may be for the others to fit."""
+    header = lines[0]
+    # A row that is shorter than the header has a sentence as its last cell, which must not widen a column.
+    full = [line for line in lines if len(line) == len(header)]
+    others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
+    return max(display.width - 2 - others, _NARROWEST)
 
 
 def titled(rows: Sequence[tuple[str, str, str]], display: Display) -> list[str]:

@@ -15,7 +15,7 @@ WORTH_SAYING = 0.05
 """Reports mark a rule as close if a re-run has another outcome with at least this probability."""
 _LIKELY = ((0.01, "almost certain"), (0.05, "very likely"), (0.2, "likely"))  # by the probability of another verdict
 _EVEN = 0.5
-_ALMOST = 0.99
+_CERTAIN = 0.99
 _ALL = 100
 
 
@@ -50,7 +50,7 @@ def second_run_words(verdict: Verdict) -> str:
 def _out_of_100(low: float, high: float) -> str:
     """A range of probabilities in plain words: `over 99 in 100`, `3 to 77 in 100`."""
     first, last = round(low * _ALL), round(high * _ALL)
-    if low > _ALMOST:
+    if low > _CERTAIN:
         return "over 99 in 100"
     if last == _ALL:  # before `about`: what is not certain is not 100 in 100
         return f"at least {first} in 100"

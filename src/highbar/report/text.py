@@ -52,8 +52,8 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     else:
         body = _lines(verdict, display)
     lines = [*head, *body]
-    scrolled = display.height is not None and len(lines) >= display.height
-    return "\n".join([*lines, *(["", *head] if scrolled else [])]) + "\n"
+    is_long = display.height is not None and len(lines) >= display.height
+    return "\n".join([*lines, *(["", *head] if is_long else [])]) + "\n"
 
 
 def headline_lines(verdict: Verdict, display: Display = PAGE) -> list[str]:
@@ -181,8 +181,8 @@ def _missed_lines(verdict: Verdict, found: Sequence[DemandResult], display: Disp
         [(_mark(demand.rule), demand.title, _reason_words(demand.rule, verdict)) for demand in shown], display
     )
     colors = {"✗": "red", "?": "yellow", "!": "yellow"}
-    painted = [paint(line[:1], colors.get(line[:1], "dim"), display) + line[1:] for line in lines]
-    return [*painted, *rest_line(len(found), len(shown))]
+    marked = [paint(line[:1], colors.get(line[:1], "dim"), display) + line[1:] for line in lines]
+    return [*marked, *rest_line(len(found), len(shown))]
 
 
 def _mark(rule: RuleResult) -> str:

@@ -160,9 +160,9 @@ def _worst_failure(verdict: Verdict) -> Markup:
         return EMPTY
     worst = min(verdict.scenarios_failed, key=lambda scenario: not scenario.required)  # the list has the worst first
     quote = _quoted_reply(verdict, worst)
-    replied = join(", where the agent replied ", element("q", quote)) if quote else EMPTY
+    reply = join(", where the agent replied ", element("q", quote)) if quote else EMPTY
     return join(
-        "The worst failure is ", code(worst.id), " (", to_markup(cut(worst.reason, _LONGEST_QUOTE)), ")", replied, "."
+        "The worst failure is ", code(worst.id), " (", to_markup(cut(worst.reason, _LONGEST_QUOTE)), ")", reply, "."
     )
 
 

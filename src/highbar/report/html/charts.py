@@ -85,13 +85,13 @@ def change_line(difference: Difference, look: str, allowed: Fraction | None = No
     )
 
 
-def value_line(axis: Axis, value: Value | None, look: str, across: Fraction | None = None) -> Markup:
+def value_line(axis: Axis, value: Value | None, look: str, whole: Fraction | None = None) -> Markup:
     """A value and its interval on a common axis; `across` is a number that is marked on every line."""
     middle = 11.0
     numbers = numbers_of(value)
     parts = [
         element("path", d=f"M{axis.left:g} {middle:g}H{axis.right:g}", class_="rail"),
-        EMPTY if across is None else _mark(axis.at(as_number(across)), 0, 22, "whole"),
+        EMPTY if whole is None else _mark(axis.at(as_number(whole)), 0, 22, "whole"),
     ]
     if value is not None and numbers:
         parts += [_interval(axis, value, middle, look), _dot(axis.at(numbers[0]), middle, look)]
@@ -173,8 +173,8 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
     base = element("path", d=f"M{axis.left:g} {bottom:g}H{axis.right:g}", class_="rail")
     side = element("path", d=f"M{axis.left:g} {bottom - height:g}V{bottom:g}", class_="rail")
     highest = element("text", f"{tallest} trials", x=axis.left + 4, y=bottom - height + 4, class_="tick")
-    along = element("text", "latency", x=width - 8, y=bottom + 15, class_="tick", text_anchor="end")
-    parts = [element("title", title), *columns, base, side, highest, along, *ticks, *lines, *labels]
+    below = element("text", "latency", x=width - 8, y=bottom + 15, class_="tick", text_anchor="end")
+    parts = [element("title", title), *columns, base, side, highest, below, *ticks, *lines, *labels]
     return element("svg", *parts, viewBox=f"0 0 {width:g} {bottom + 20:g}", class_="histogram", role="img")
 
 

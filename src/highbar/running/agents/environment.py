@@ -19,10 +19,13 @@ def filled_agent(agent: Agent, environment: Mapping[str, str]) -> Agent:
     The result contains secrets: it is only for making calls, and must never be written anywhere.
     """
     used = [name for text in _texts(agent) for name in variables(text)]
-    unset = [name for name in dict.fromkeys(used) if not environment.get(name)]
-    if unset:
+    missing = [name for name in dict.fromkeys(used) if not environment.get(name)]
+    if missing:
         raise InputError(
-            *(Problem(f"${{{name}}} is not set", hint=f"set it in the environment: export {name}=…") for name in unset)
+            *(
+                Problem(f"${{{name}}} is not set", hint=f"set it in the environment: export {name}=…")
+                for name in missing
+            )
         )
     target = agent.target
     return replace(

@@ -27,7 +27,7 @@ REFUSALS = frozenset({401, 403, 404})
 LONGEST_WAIT = 60.0
 """Seconds that a server may ask to wait."""
 _SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
-_PHRASES = {529: "Overloaded"}
+_WORDS = {529: "Overloaded"}
 _MARK = "highbar_answering"
 
 
@@ -49,10 +49,10 @@ def status_in_words(status: int) -> str:
     ('HTTP 503 Service Unavailable', 'HTTP 529 Overloaded', 'HTTP 299')
     """
     try:
-        phrase = _PHRASES.get(status) or HTTPStatus(status).phrase
+        words = _WORDS.get(status) or HTTPStatus(status).phrase
     except ValueError:
         return f"HTTP {status}"
-    return f"HTTP {status} {phrase}"
+    return f"HTTP {status} {words}"
 
 
 def wait(retry_after: str | None, now: datetime) -> float | None:

@@ -80,12 +80,12 @@ def _end_all(process: int, status: int | None) -> int:
     # Repeated, because a process may fork while the others are being killed.
     while time.monotonic() < limit:
         _kill(process, group=True)
-        remaining = descendants(os.getpid()) if _IS_LINUX else []
-        for one in remaining:
+        left = descendants(os.getpid()) if _IS_LINUX else []
+        for one in left:
             _kill(one)
         reaped = _reaped(process)
         status = reaped if status is None else status
-        if status is not None and not remaining:
+        if status is not None and not left:
             break
         time.sleep(0.002)
     return signal.SIGKILL if status is None else status

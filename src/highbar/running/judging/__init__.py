@@ -39,12 +39,12 @@ def opened(
     `backoff` says how long to wait before a retry. Raises InputError, here or on entry, if a judge cannot be asked at
     all, for example because a variable is not set.
     """
-    askers = [_opened_judge(judge, folder, environment, backoff or Backoff()) for judge in judges]
-    if len(askers) == 1:
-        return askers[0]
+    opening = [_opened_judge(judge, folder, environment, backoff or Backoff()) for judge in judges]
+    if len(opening) == 1:
+        return opening[0]
     from highbar.running.judging.panel import JudgePanel  # each kind loads what only it needs
 
-    return JudgePanel(askers, [judge.python or judge.model or "" for judge in judges])
+    return JudgePanel(opening, [judge.python or judge.model or "" for judge in judges])
 
 
 def _opened_judge(

@@ -38,9 +38,9 @@ def run_line(run: RunRecord) -> str:
     return f"{run.verdict}, {moment(run)}, {short_text(run.branch)}, {commit(run)}"
 
 
-def number_words(value: float, unit: Unit, bounds: Iterable[float] = ()) -> str:
-    """A number with its unit, rounded so that it stays on the same side of the bounds."""
-    return amount(Fraction(str(value)), unit, [Fraction(str(bound)) for bound in bounds])
+def number_words(value: float, unit: Unit) -> str:
+    """A number with its unit."""
+    return amount(Fraction(str(value)), unit)
 
 
 def measured_words(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
