@@ -4,7 +4,7 @@ app       the table of commands, each loaded on use      guard     exit codes, s
 streams   standard output and standard error             outputs   reports written to files
 options   what several commands share                    check     `highbar check`, and what `run` shares with it
 
-Each command has a module of its name, and each of its subcommands one such as `history_add`. `run_in_terminal` and
+Each command has a module of its name, and a long subcommand one such as `history_add`. `run_in_terminal` and
 `deciding` are for `run`; `starter`, `starter_agent` and `tutorial` are what `init` writes.
 """
 

@@ -38,7 +38,7 @@ _COMMANDS = {
     "list": "highbar.cli.history:list_runs",
     "show": "highbar.cli.history:show_run",
     "trend": "highbar.cli.history:trend",
-    "flaky": "highbar.cli.history_flaky",
+    "flaky": "highbar.cli.history:name_flaky",
     "page": "highbar.cli.history_page",
     "prune": "highbar.cli.history_prune",
 }
@@ -264,3 +264,32 @@ def _put_json(document: dict[str, Any]) -> None:
     from highbar.store.writing import encode  # only for JSON
 
     streams.print_text(encode(document))
+
+
+@click.command("flaky", short_help="Name the scenarios that pass only sometimes.")
+@history_option
+@branch_option
+@agent_option
+@click.option(
+    "--runs", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Pool at most the last N runs."
+)
+@format_option()
+def name_flaky(*, folder: str, branch: str | None, agent: str | None, runs: int, report_format: str) -> int:
+    """Name the scenarios that passed and failed in the last runs, with the rate at which they pass.
+
+    Only runs with the same scenario text, the same agent settings, judge and scoring as the last run are pooled,
+    of its branch. The interval covers the true rate in nine of ten cases.
+    """
+    from highbar.history.flaky import flaky  # not needed for help and usage errors
+    from highbar.report.history_drift import render_flaky, write_flaky  # as above
+
+    history = read_folder(folder)
+    found = flaky(history, last_of(history, branch, agent, None), runs)
+    say_damaged(folder, found.damaged)
+    if report_format == "json":
+        from highbar.store.writing import encode  # only for JSON
+
+        streams.print_text(encode(write_flaky(folder, found, history.damaged)))
+    else:
+        streams.print_text(render_flaky(found, streams.display(sys.stdout)))
+    return 0

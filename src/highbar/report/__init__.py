@@ -95,7 +95,8 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
         "every-eval-ever": Reporter("highbar.report.every_eval_ever", checks_meta=True),
-        "github-comment": Reporter("highbar.report.comment", details=True),  # for what changed since the baseline
+        # Its details are what changed since the baseline.
+        "github-comment": Reporter("highbar.report.markdown", details=True, function="render_comment"),
     }
 )
 COMPARISONS: Mapping[str, Reporter] = MappingProxyType(

@@ -46,6 +46,8 @@ _TRIES = ((90, 10), (60, 10), (40, 10), (40, 6), (30, 3))  # characters of a cel
 _FOLDED = "<details><summary>All demands, metrics, slices and notes</summary>"
 _UNFOLD = "</details>"
 _SCENARIO = ("scenario", "category", "trials passed", "why")
+MARKER = "<!-- highbar -->"
+"""The hidden first line of a comment. Whoever posts it replaces their own last comment that begins with this line."""
 CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
 _BACKTICKS = re.compile(r"`+")
 _PIPE = re.compile(r"(\\?)\|")
@@ -62,7 +64,7 @@ class _Section(Struct, frozen=True):
 
 def code_span(text: str, longest: int = _LONGEST_TEXT) -> str:
     """The only encoder of this format: `text` as a code span that is safe inside a table cell, too."""
-    # Escaped even in code, so that no text looks like the hidden line by which our comment is found (`comment`).
+    # Escaped even in code, so that no text looks like the hidden line by which our comment is found (MARKER).
     shown = cut(visible(text), longest).replace("<!--", r"\x3c!--")
     # A bare `|` ends a table cell even in code, and renderers disagree about `\\|`.
     shown = _PIPE.sub(lambda match: r"\x5c\x7c" if match[1] else r"\|", shown)
@@ -219,6 +221,19 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     rows = tuple(_problem(problem) for problem in problems)
     section = _Section(f"## {NO_VERDICT}", (), rows, len(rows))
     return _fit(section, LONGEST - 1) + "\n"
+
+
+def render_comment(verdict: Verdict, _display: Display = PAGE) -> str:
+    """A pull request comment that each run replaces, within GitHub's limit: the marker, then the report.
+
+    The agent's texts cannot forge the marker: they are in code spans, in which `<!--` is escaped.
+    """
+    return f"{MARKER}\n{within(verdict, LONGEST - len(MARKER) - 1)}"
+
+
+def render_comment_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """The marker and all problems, written in place of a verdict."""
+    return f"{MARKER}\n{render_problems(problems, display)[: LONGEST - len(MARKER) - 1]}"
 
 
 def _problem(problem: Problem, short: Encode = code_span) -> str:

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from highbar.errors import Problem
 from highbar.model import Against, FailedScenario, RuleResult, Source, Weakening
 from highbar.report import REPORTERS, github, line
-from highbar.report.comment import MARKER
 from highbar.report.headline import headline
-from highbar.report.markdown import LONGEST
+from highbar.report.markdown import LONGEST, MARKER
 from highbar.report.titles import demands
 from highbar.report.visible import visible
 from tests.examples import shared
