@@ -33,6 +33,7 @@ from highbar.cli.options import (
     meta_option,
     output_option,
     report_to_github,
+    take_fields,
 )
 from highbar.cli.outputs import (
     REPORT_FORMAT,
@@ -166,19 +167,9 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
         help="The day by which a quarantine ends, such as 2026-11-17; else today, in UTC.",
     )
     @wraps(command)
-    def with_bar(
-        *,
-        policy: str | None,
-        agent_version: str | None,
-        against_ref: str | None,
-        baseline: str | None,
-        allow_missing_baseline: bool,
-        slices: tuple[str, ...],
-        today: date | None,
-        **arguments: Any,
-    ) -> int:
-        bar = BarOptions(policy, agent_version, against_ref, baseline, allow_missing_baseline, slices, today)
-        return command(bar=bar, **arguments)
+    def with_bar(**arguments: Any) -> int:
+        fields = take_fields(BarOptions, arguments)
+        return command(bar=BarOptions(**fields), **arguments)
 
     return with_bar
 
@@ -188,9 +179,9 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         @click.option(
-            "--format", "report_format", type=REPORT_FORMAT, default="text", show_default=True, help="What to print."
+            "--format", "format", type=REPORT_FORMAT, default="text", show_default=True, help="What to print."
         )
-        @output_option(".html, .json, .md, .xml, .csv", name, "report_files")
+        @output_option(".html, .json, .md, .xml, .csv", name, "files")
         @meta_option
         @click.option(
             "--history", type=click.Path(), metavar="DIR", help="Add the run to the history in this folder, too."
@@ -206,23 +197,9 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
             help="The width of the text report; else that of the terminal, or 80.",
         )
         @wraps(command)
-        def with_reports(  # noqa: PLR0913 - each is an option
-            *,
-            report_format: str,
-            report_files: tuple[str, ...],
-            meta: Meta,
-            history: str | None,
-            strict: bool,
-            github: bool | None,
-            verbose: bool,
-            quiet: bool,
-            width: int | None,
-            **arguments: Any,
-        ) -> int:
-            reports = ReportOptions(
-                name, report_format, report_files, meta, strict, github, verbose, quiet, width, history
-            )
-            return command(reports=reports, **arguments)
+        def with_reports(**arguments: Any) -> int:
+            fields = take_fields(ReportOptions, arguments)
+            return command(reports=ReportOptions(option=name, **fields), **arguments)
 
         return with_reports
 

@@ -23,6 +23,12 @@ if TYPE_CHECKING:  # see EngineOptions.choice and _FormatName.shell_complete
 
     from highbar.model.job import EngineChoice
 
+
+def take_fields(kind: type[Struct], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Remove the arguments of a command that are fields of `kind`, and return them."""
+    return {name: arguments.pop(name) for name in kind.__struct_fields__ if name in arguments}
+
+
 # --- --format and --output --------------------------------------------------------------------
 
 
@@ -68,7 +74,7 @@ class _EngineName(click.Choice):  # type: ignore[type-arg] # generic only in the
 class EngineOptions(Struct, frozen=True, eq=False):
     """The engine options, as written on the command line."""
 
-    name: str
+    engine: str
     spark_master: str | None
     spark_remote: str | None
     memory_limit: str | None
@@ -77,16 +83,16 @@ class EngineOptions(Struct, frozen=True, eq=False):
         """The chosen engine. Raises UsageError for options that cannot be combined."""
         from highbar.engine.opening import choose_engine  # the engine is loaded only for a command that reads rows
 
-        if self.name != "spark":
+        if self.engine != "spark":
             for option, value in (("--spark-master", self.spark_master), ("--spark-remote", self.spark_remote)):
                 if value is not None:
                     raise click.UsageError(f"{option} is for --engine spark")
-            return choose_engine(self.name, memory_limit=self.memory_limit)
+            return choose_engine(self.engine, memory_limit=self.memory_limit)
         if self.spark_master is not None and self.spark_remote is not None:
             raise click.UsageError("--spark-master and --spark-remote are two ways to name a session: give one")
         if self.memory_limit is not None:
             raise click.UsageError("--memory-limit is for this process; a Spark session has its own")
-        return choose_engine(self.name, spark_master=self.spark_master, spark_remote=self.spark_remote)
+        return choose_engine(self.engine, spark_master=self.spark_master, spark_remote=self.spark_remote)
 
 
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -105,15 +111,9 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
         "--memory-limit", metavar="SIZE", help="The most memory to use, such as 600MB; more goes to the disk."
     )
     @wraps(command)
-    def with_engine(
-        *,
-        engine: str,
-        spark_master: str | None,
-        spark_remote: str | None,
-        memory_limit: str | None,
-        **arguments: Any,
-    ) -> int:
-        return command(engine=EngineOptions(engine, spark_master, spark_remote, memory_limit), **arguments)
+    def with_engine(**arguments: Any) -> int:
+        fields = take_fields(EngineOptions, arguments)
+        return command(engine=EngineOptions(**fields), **arguments)
 
     return with_engine
 

@@ -24,6 +24,7 @@ from highbar.cli.check import (
     report_options,
 )
 from highbar.cli.guard import INCONCLUSIVE, KILLED_BY
+from highbar.cli.options import take_fields
 from highbar.cli.outputs import begin_outputs, refuse_overwriting
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
@@ -173,7 +174,7 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
     @click.option("--run-all", is_flag=True, help="With --resume: run every trial, even if the verdict is certain.")
     @wraps(command)
     def with_choices(**arguments: Any) -> int:
-        fields = {name: arguments.pop(name) for name in RunChoices.__struct_fields__}
+        fields = take_fields(RunChoices, arguments)
         return command(choices=RunChoices(**fields), **arguments)
 
     return with_choices

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from highbar import api
 from highbar import policy as policies
@@ -65,19 +66,7 @@ def answer_plan(asked: PlanArguments, workspace: Workspace) -> PlanAnswer:
 
 
 def _plan(asked: PlanArguments, workspace: Workspace) -> Plan:
-    question = read_question(
-        PlanOptions(
-            results=asked.results,
-            policy=asked.policy,
-            threshold=asked.threshold,
-            rate=asked.rate,
-            scenarios=asked.scenarios,
-            difference=asked.difference,
-            trials=asked.trials,
-            icc=asked.icc,
-            sequential=asked.sequential,
-        )
-    )
+    question = read_question(PlanOptions(**asdict(asked)))
     if question.options.results:
         return plan_from(api.check(question.options.results, workspace.demanded_policy(asked.policy)))
     if not question.options.about_policy:
