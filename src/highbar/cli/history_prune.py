@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +12,6 @@ from highbar.cli import streams
 from highbar.cli.history import branch_option, history_option, read_folder
 from highbar.errors import InputError, Problem, ReportError
 from highbar.language.phrases import count
-
-if TYPE_CHECKING:  # not needed for help and usage errors
-    from highbar.model.history import RunRecord
 
 _AGE = re.compile("([1-9][0-9]{0,5})([dw])")
 _DAYS = {"d": 1, "w": 7}
@@ -45,12 +40,10 @@ def command(*, folder: str, branch: str | None, keep: int | None, older_than: st
         if yes:
             _remove(file)
         streams.print_text(f"{run.time[:16].replace('T', ' ')}  {run.verdict}  {file}\n")
-    streams.say(_summary(chosen, runs, verb) + ("" if yes or not chosen else "; --yes removes them"))
+    streams.say(
+        f"{len(chosen)} of {count(len(runs), 'run')} {verb}" + ("" if yes or not chosen else "; --yes removes them")
+    )
     return 0
-
-
-def _summary(chosen: Sequence[RunRecord], runs: Sequence[RunRecord], verb: str) -> str:
-    return f"{len(chosen)} of {count(len(runs), 'run')} {verb}"
 
 
 def _time_limit(text: str) -> datetime:

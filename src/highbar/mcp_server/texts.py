@@ -70,16 +70,12 @@ def as_document(answer: Struct, most: int, hints: Mapping[str, str], longest: in
         pass
     after = _lengths(document)
     notes = [
-        f"{path}: {after[path]} of {number} are here{_hint(hints.get(path))}"
+        f"{path}: {after[path]} of {number} are here{f'; {hints[path]}' if path in hints else ''}"
         for path, number in before.items()
         if after[path] < number
     ]
     document["cut"] = [*document.get("cut", ()), *notes][:4] or ["long texts were shortened"]
     return document
-
-
-def _hint(hint: str | None) -> str:
-    return "" if hint is None else f"; {hint}"
 
 
 def _safe(value: Any, longest: int) -> Any:

@@ -33,7 +33,10 @@ def start(config: pytest.Config) -> None:
         gathered.add_tests(tests)
 
     register(CollectionWatch(set_tests), "highbar-collection")
-    register(SessionEnd(_file(config), _file_name(config), _policy(config), gathered), "highbar-session")
+    register(
+        SessionEnd(_file(config), config.option.highbar_file or "the results", _policy(config), gathered),
+        "highbar-session",
+    )
     register(gathered, "highbar-reports")
     register(recorder, "highbar-trials")
 
@@ -50,10 +53,6 @@ def _file(config: pytest.Config) -> Path | None:
     if problem:
         raise pytest.UsageError(f"--highbar: {problem}")
     return path
-
-
-def _file_name(config: pytest.Config) -> str:
-    return config.option.highbar_file or "the results"
 
 
 def _policy(config: pytest.Config) -> Policy | None:

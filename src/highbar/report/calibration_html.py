@@ -21,7 +21,10 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
     sections = {
         "rates": ("How often it is right", _rates(calibration)),
         "metrics": ("Metrics", _metrics(calibration)),
-        "people": ("Between people", _people(calibration)),
+        "people": (
+            "Between people",
+            list_section("Between people", "people", words.people_lines(calibration, str), _MOST),
+        ),
         "disagreements": ("Disagreements", _disagreements(calibration)),
         "unused": (_UNUSED, list_section(_UNUSED, "unused", calibration.unused, _MOST)),
         "notes": ("Notes", list_section("Notes", "notes", calibration.warnings, _MOST)),
@@ -56,10 +59,6 @@ def _metrics(calibration: Calibration) -> Markup:
     listed = [(code(name), judged, people) for name, judged, people in rows]
     shown = table(("metric", "as judged", "as people would"), listed)
     return named_section("What it does to the metrics", "metrics", shown)
-
-
-def _people(calibration: Calibration) -> Markup:
-    return list_section("Between people", "people", words.people_lines(calibration, str), _MOST)
 
 
 def _disagreements(calibration: Calibration) -> Markup:

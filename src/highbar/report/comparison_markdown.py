@@ -20,7 +20,10 @@ _MOST_ROWS = 50
 
 def render(comparison: Comparison, _display: Display = PAGE) -> str:
     """The report, cut before the first section that does not fit into a comment."""
-    parts = [f"## {words.headline(comparison)}", _about(comparison)]
+    parts = [
+        f"## {words.headline(comparison)}",
+        f"base: {words.side(comparison.base, code_span)}  \nhead: {words.side(comparison.head, code_span)}",
+    ]
     sections = (_rules, _metrics, _scenarios, _slices, _notes)
     for section in (make(comparison) for make in sections):
         if sum(len(part) + 2 for part in (*parts, section, CUT_HERE)) > LONGEST:
@@ -28,10 +31,6 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
             break
         parts += [section] if section else []
     return "\n\n".join(parts) + "\n"
-
-
-def _about(comparison: Comparison) -> str:
-    return f"base: {words.side(comparison.base, code_span)}  \nhead: {words.side(comparison.head, code_span)}"
 
 
 def _table(heading: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -55,11 +55,6 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     return _text([{"kind": "verdict", "outcome": "none"}, *(_problem(problem) for problem in problems)])
 
 
-def _about(verdict: Verdict) -> tuple[str, ...]:
-    """Sentences for the verdict's row: headline, evidence, who judged, which rows, quarantine and early stopping."""
-    return headline(verdict), evidence(verdict.counts), *origin_lines(verdict, str)
-
-
 def _rows(verdict: Verdict, bounds: Bounds) -> Iterator[_Row]:
     counts = verdict.counts
     yield {
@@ -69,7 +64,7 @@ def _rows(verdict: Verdict, bounds: Bounds) -> Iterator[_Row]:
         "scenarios": counts.scenarios,
         "trials": counts.trials,
         "undecided": counts.undecided,
-        "reason": "; ".join(filter(None, _about(verdict))),
+        "reason": "; ".join(filter(None, (headline(verdict), evidence(verdict.counts), *origin_lines(verdict, str)))),
     }
     yield from (_problem(problem) for problem in verdict.problems)
     for name, value in verdict.metrics.items():

@@ -47,7 +47,7 @@ def render_list(runs: Sequence[RunRecord], display: Display = PAGE) -> str:
 
 def _row(run: RunRecord) -> tuple[str, ...]:
     return (
-        _time(run),
+        run.time[:16].replace("T", " "),
         run.verdict,
         f"{run.counts.failed} of {run.counts.scenarios}",
         _commit(run),
@@ -56,10 +56,6 @@ def _row(run: RunRecord) -> tuple[str, ...]:
         cut(visible(run.agent_version or _NONE), 10),
         run.record[:8],
     )
-
-
-def _time(run: RunRecord) -> str:
-    return run.time[:16].replace("T", " ")
 
 
 def _commit(run: RunRecord) -> str:

@@ -108,7 +108,7 @@ def _sections(verdict: Verdict) -> Iterator[_Section]:
         f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.progressive_rows(verdict, code_span)
     )
     yield _metrics(verdict, bounds)
-    yield _failed_scenarios(verdict)
+    yield _table("### Failed scenarios", _SCENARIO, _failed_rows(verdict, code_span), verdict.counts.failed)
     yield _undecided_scenarios(verdict)
     yield from _slices(verdict, bounds)
     yield _list("### Repeated trials", repetition_sentences(verdict))
@@ -170,7 +170,7 @@ def _top_sections(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
         _table(
             "### Not met",
             ("demand", "why"),
-            [_missed_row(one, verdict, short) for one in blocking[:most]],
+            [(one.title, short_reason(one.rule, verdict, short)) for one in blocking[:most]],
             len(blocking),
         ),
         _table("### Failed scenarios", _SCENARIO, _failed_rows(verdict, short)[:most], verdict.counts.failed),
@@ -180,10 +180,6 @@ def _top_sections(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
     for section in sections:
         if section.rows:
             yield _lines(section, section.rows[:most])
-
-
-def _missed_row(demand: DemandResult, verdict: Verdict, short: Encode) -> tuple[str, str]:
-    return demand.title, short_reason(demand.rule, verdict, short)
 
 
 def _changes_since(verdict: Verdict, short: Encode, most: int) -> str:
@@ -335,10 +331,6 @@ def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bo
         for part in parts
     )
     return _table(f"### By {code_span(column)}", ("value", "scenarios", *(code_span(name) for name in names)), rows)
-
-
-def _failed_scenarios(verdict: Verdict) -> _Section:
-    return _table("### Failed scenarios", _SCENARIO, _failed_rows(verdict, code_span), verdict.counts.failed)
 
 
 def _mark(scenario: FailedScenario, quarantined: frozenset[str]) -> str:

@@ -6,10 +6,9 @@ from fractions import Fraction
 
 from highbar.language.digits import amount, bounds_by_metric, parse_threshold, show, show_threshold
 from highbar.language.phrases import count
-from highbar.model import Value, Verdict
+from highbar.model import Verdict
 from highbar.model.details import Latency, Score
 from highbar.report.headline import bounds_label
-from highbar.report.html.axis import Axis
 from highbar.report.html.charts import Limit, axis_scale, histogram, shared_axis, term_bar, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, folded, for_screen_readers, scenarios, table, undefined_metrics
@@ -30,17 +29,13 @@ def metrics_section(verdict: Verdict) -> Markup:
             code(name),
             show(value, bounds.get(name, ())),
             scenarios(value, bounds.get(name, ())),
-            _value_drawing(axis, value),
+            value_line(axis, value, "plain") if value.unit == "ratio" else EMPTY,
         )
         for name, value in known.items()
     ]
     names = ("metric", bounds_label(verdict), "scenarios", join(for_screen_readers("drawn"), axis_scale(axis)))
     listed = table(names, rows, "metrics") if rows else EMPTY
     return folded(f"All metrics ({len(verdict.metrics)})", "metrics", listed, _undefined(verdict))
-
-
-def _value_drawing(axis: Axis, value: Value) -> Markup:
-    return value_line(axis, value, "plain") if value.unit == "ratio" else EMPTY
 
 
 def _undefined(verdict: Verdict) -> Markup:

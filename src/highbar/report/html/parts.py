@@ -69,16 +69,12 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -
     body = [
         element(
             "tr",
-            _first(row[0]),
+            element("th", row[0], scope="row") if row[0] else element("td"),
             *(element("td", cell, data_label=label) for cell, label in zip(row[1:], labels[1:], strict=False)),
         )
         for row in rows
     ]
     return element("table", element("thead", head), element("tbody", *body), class_=kind or None)
-
-
-def _first(cell: str) -> Markup:
-    return element("th", cell, scope="row") if cell else element("td")
 
 
 def undefined_metrics(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:

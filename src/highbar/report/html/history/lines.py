@@ -48,16 +48,11 @@ class RunColumns(Struct, frozen=True, eq=False):
         return round(LEFT + (self.places[run.record] + 0.5) * self.step, 1)
 
 
-def _columns_of(runs: Sequence[RunRecord]) -> RunColumns:
-    """The columns of the runs, in the given order."""
-    return RunColumns({run.record: place for place, run in enumerate(runs)})
-
-
 def chart(
     metric: MetricTracks, runs: Sequence[RunRecord], numbered: Mapping[str | None, int], changes: Iterable[ChangePoint]
 ) -> Markup:
     """The figure of a metric; `numbered` has the number of each branch, the most frequent first."""
-    columns = _columns_of(runs)
+    columns = RunColumns({run.record: place for place, run in enumerate(runs)})
     axis = _axis(metric)
     dotted = len(runs) <= MOST_DOTS
     own = [branch for branch in metric.tracks if numbered[branch] < MOST_BRANCHES]
@@ -74,7 +69,7 @@ def chart(
     others = [part for one in rest for part in _track(one, axis, columns, dotted=dotted)]
     drawn = element(
         "svg",
-        element("title", _description(metric, runs)),
+        element("title", f"{short_text(metric.metric)} over {count(len(runs), 'run')}. Last: {_last(metric, runs)}"),
         *_grid(axis, runs, columns),
         *groups,
         element("g", *others, class_="others") if others else EMPTY,
@@ -110,10 +105,6 @@ def _numbers(metric: MetricTracks) -> Iterator[float]:
             for number in (point.value, point.low, point.high, *(rule.bound for rule in point.rules)):
                 if number is not None and math.isfinite(number) and abs(number) < _LARGEST:
                     yield float(f"{number:.9g}") if abs(number) > 1 / _LARGEST else 0.0
-
-
-def _description(metric: MetricTracks, runs: Sequence[RunRecord]) -> str:
-    return f"{short_text(metric.metric)} over {count(len(runs), 'run')}. Last: {_last(metric, runs)}"
 
 
 def _last(metric: MetricTracks, runs: Sequence[RunRecord]) -> str:
