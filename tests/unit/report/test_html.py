@@ -117,7 +117,7 @@ def x(drawing, look):
 
 def line(drawn, bar=None, look="met"):
     """The line of one demand, on an axis of its own."""
-    return charts.demand_line(charts.shared_axis([drawn], [bar.value] if bar else []), drawn, bar, look)
+    return charts.demand_line(charts.shared_axis([drawn], [bar[1]] if bar else []), drawn, bar, look)
 
 
 def test_a_value_stands_on_the_side_of_the_threshold_where_it_is():
