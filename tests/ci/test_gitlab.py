@@ -16,7 +16,9 @@ from tests.architecture.repository import ROOT
 from tests.docs import forking
 
 JOB = yaml.safe_load((ROOT / "ci" / "gitlab" / "highbar.yml").read_text("utf-8"))[".highbar"]
-SHELLS = [shell for shell in ("bash", "sh", "dash") if shutil.which(shell)]
+FOUND = {Path(found).resolve(): shell for shell in ("bash", "dash", "sh") if (found := shutil.which(shell))}
+SHELLS = list(FOUND.values())
+"""Each once: `sh` is often another name of one of them."""
 
 
 def run(folder: Path, shell: str, part: str = "script", **variables: str) -> subprocess.CompletedProcess[str]:
