@@ -226,23 +226,33 @@ def suite_check(tmp_path, entry, row):
     return check(tmp_path, [row], {"suite": "suite.json", "thresholds": {"blocking": {"error_rate": "≤ 100%"}}})
 
 
-@pytest.mark.parametrize(
-    ("demand", "row"),
-    [
-        ({"expected_behaviors": ["greets"]}, {"passed": True}),
-        ({"expected_behaviors": ["greets"]}, {"passed": True, "expected_behaviors": None}),
-        ({"expected_behaviors": ["greets"]}, {"passed": True, "expected_behaviors": ["greets"]}),
-        ({"must_not": ["leaks"]}, {"passed": True}),
-        ({"must_not": ["leaks"]}, {"passed": True, "must_not": ["leaks"]}),
-        ({"expected": "spam"}, {"passed": True}),
-        ({"answer": "42"}, {"passed": True, "predicted": "42"}),
-    ],
-)
-def test_r04_what_the_suite_demands_must_have_been_looked_at(tmp_path, demand, row):
-    verdict = judged(suite_check(tmp_path, {"id": "A", **demand}, {"id": "A", **row}), "fail")
-    rule = next(rule for rule in verdict["rules"] if rule["rule"] == "suite")
+NOT_LOOKED_AT = [
+    ({"expected_behaviors": ["greets"]}, {"passed": True}),
+    ({"expected_behaviors": ["greets"]}, {"passed": True, "expected_behaviors": None}),
+    ({"expected_behaviors": ["greets"]}, {"passed": True, "expected_behaviors": ["greets"]}),
+    ({"must_not": ["leaks"]}, {"passed": True}),
+    ({"must_not": ["leaks"]}, {"passed": True, "must_not": ["leaks"]}),
+    ({"expected": "spam"}, {"passed": True}),
+    ({"answer": "42"}, {"passed": True, "predicted": "42"}),
+]
+
+
+def of_suite(folder, cases):
+    """The verdict on rows, and what the suite demands of each of them."""
+    suite = [{"id": f"A{at}", **demand} for at, (demand, _) in enumerate(cases)]
+    (folder / "suite.json").write_text(json.dumps(suite), "utf-8")
+    found = [{"id": f"A{at}", **row} for at, (_, row) in enumerate(cases)]
+    return check(folder, found, {"suite": "suite.json", "thresholds": {"blocking": {"error_rate": "≤ 100%"}}})
+
+
+def test_r04_what_the_suite_demands_must_have_been_looked_at(tmp_path):
+    done = of_suite(tmp_path, NOT_LOOKED_AT)
+    judged(done, "fail")
+    rule = done.rule("suite")
     assert rule["outcome"] == "fail"
-    assert f"A: {next(iter(demand))}" in rule["reason"]
+    for at, (demand, _) in enumerate(NOT_LOOKED_AT):
+        assert f"A{at}: {next(iter(demand))}" in rule["reason"]
+    judged(of_suite(tmp_path, NOT_LOOKED_AT[:1]), "fail")  # one alone is enough
 
 
 LOOKED_AT = [
@@ -256,11 +266,7 @@ LOOKED_AT = [
 
 
 def test_r04_what_was_looked_at_satisfies_the_suite(tmp_path):
-    suite = [{"id": f"A{at}", **demand} for at, (demand, _) in enumerate(LOOKED_AT)]
-    found = [{"id": f"A{at}", **row} for at, (_, row) in enumerate(LOOKED_AT)]
-    (tmp_path / "suite.json").write_text(json.dumps(suite), "utf-8")
-    policy = {"suite": "suite.json", "thresholds": {"blocking": {"error_rate": "≤ 100%"}}}
-    verdict = judged(check(tmp_path, found, policy), "pass")
+    verdict = judged(of_suite(tmp_path, LOOKED_AT), "pass")
     assert [rule["outcome"] for rule in verdict["rules"] if rule["rule"] == "suite"] == ["pass"]
 
 

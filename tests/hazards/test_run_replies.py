@@ -60,24 +60,27 @@ def test_h55_a_reply_made_of_the_journal_of_another_run_adds_nothing(tmp_path: P
     assert project.done() == (2, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "key", ["error", "tags", "behaviors", "quality_score", "correct", "passed", "id", "violations"]
-)
+OWN_GRADES: dict[str, Any] = {
+    "tags": {"id": "id SEC-002", "correct": "true"},
+    "behaviors": {"refuses": True},
+    "quality_score": 1,
+    "id": "id SEC-002",
+    "violations": [],
+    "error": None,
+    "correct": True,
+    "passed": True,
+}
+
+
 @pytest.mark.process
-def test_h55_an_agent_does_not_grade_itself(tmp_path: Path, key: str) -> None:
-    values: dict[str, Any] = {
-        "tags": {"id": "SEC-002", "correct": "true"},
-        "behaviors": {"refuses": True},
-        "quality_score": 1,
-        "id": "SEC-002",
-        "violations": [],
-        "error": None,
-    }
-    reply = {"output": "yes", key: values.get(key, True)}
-    (tmp_path / "agent.py").write_text(f"def answer(said):\n    return {reply!r}\n", "utf-8")
-    project = Project(tmp_path, {"python": "agent:answer"}, CHECKED)
-    judged(project.run(), "fail")
-    assert [(row["id"], row["correct"]) for row in project.rows()] == [("SEC-001", False), ("SEC-002", False)]
+def test_h55_an_agent_does_not_grade_itself(tmp_path: Path) -> None:
+    """By none of these keys; each is in the replies to scenarios of its own."""
+    suite = [{**one, "id": f"{key} {one['id']}", "input": key} for key in OWN_GRADES for one in CHECKED]
+    code = f"GRADES = {OWN_GRADES!r}\ndef answer(said):\n    return {{'output': 'yes', said: GRADES[said]}}\n"
+    (tmp_path / "agent.py").write_text(code, "utf-8")
+    project = Project(tmp_path, {"python": "agent:answer"}, suite)
+    assert judged(project.run(), "fail")["counts"]["failed"] == len(suite)
+    assert [(row["id"], row["correct"]) for row in project.rows()] == [(one["id"], False) for one in suite]
 
 
 # --- reports -----------------------------------------------------------------------------------------
