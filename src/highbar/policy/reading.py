@@ -293,8 +293,8 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         quarantine=quarantine,
         notes=tuple(reader.notes),
     )
-    # Names are known only if there is no problem. A crash can help only by the range of a metric that is defined here.
-    if definitions and not cursor.problems:
+    # Names are known only if there is no problem. A crash can help only in a formula that is written here.
+    if (definitions or composite.definition) and not cursor.problems:
         refuse_helpful_crashes(cursor, policy, definitions, composite)
     return policy if cursor.problems else notes_on(policy)
 
