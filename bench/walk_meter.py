@@ -32,6 +32,7 @@ class Module:
     path: Path
     text: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]  # of the whole tree: walking it takes longer than all the rest
 
     @property
     def lines(self) -> list[str]:
@@ -51,7 +52,8 @@ class Count:
 def modules(package: Path) -> list[Module]:
     """Every file of the package, parsed."""
     texts = {path.relative_to(package): path.read_text("utf-8") for path in sorted(package.rglob("*.py"))}
-    return [Module(path, text, ast.parse(text)) for path, text in texts.items()]
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    return [Module(path, text, trees[path], tuple(ast.walk(trees[path]))) for path, text in texts.items()]
 
 
 def counts(package: Path) -> Iterator[Count]:
@@ -91,7 +93,7 @@ def words(source: list[Module]) -> set[str]:
 
 def defined(module: Module) -> Iterator[str]:
     """Every name that one module defines."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, Function | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -103,7 +105,7 @@ def defined(module: Module) -> Iterator[str]:
 def classes(source: list[Module]) -> Iterator[tuple[Module, ast.ClassDef]]:
     """Every class, nested ones too."""
     for module in source:
-        yield from ((module, node) for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+        yield from ((module, node) for node in module.nodes if isinstance(node, ast.ClassDef))
 
 
 def is_record(node: ast.ClassDef, *, frozen: bool = False) -> bool:
@@ -176,18 +178,18 @@ def local_imports(source: list[Module]) -> tuple[int, list[str]]:
     """How many imports are inside functions, and which have no comment on their line or above their group."""
     found, silent = 0, []
     for module in source:
-        for number in sorted(import_lines(module.tree)):
+        for number in sorted(import_lines(module)):
             found += 1
             if not explained(module.lines, number):
                 silent.append(f"{module.path}:{number} {module.lines[number - 1].strip()}")
     return found, silent
 
 
-def import_lines(tree: ast.Module) -> set[int]:
+def import_lines(module: Module) -> set[int]:
     """The first line of every import inside a function."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
-    inside = (node for function in functions for node in ast.walk(function))
-    return {node.lineno for node in inside if isinstance(node, ast.Import | ast.ImportFrom)}
+    functions = [node for node in module.nodes if isinstance(node, Function)]
+    inside = {line for node in functions for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    return {node.lineno for node in module.nodes if isinstance(node, ast.Import | ast.ImportFrom)} & inside
 
 
 def explained(lines: list[str], number: int) -> bool:
