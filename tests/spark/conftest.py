@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-FEW_ROWS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For Java: plans are many here and rows few, so what is compiled thoroughly never pays."""
+FEW_ROWS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+"""For Java: plans are many here and rows few, so what is compiled thoroughly never pays, nor what is verified."""
+NO_CODE = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""For the same reason Spark interprets its plans; tests with many rows, or of the code, ask for `generated_code`."""
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +50,7 @@ def spark(connect_port: int) -> Iterator[Any]:
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.driver.extraJavaOptions", FEW_ROWS)
+            .config(map=NO_CODE)
             .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
             .config("spark.connect.grpc.binding.address", "127.0.0.1")
             .config("spark.connect.grpc.binding.port", str(connect_port))
@@ -55,3 +58,13 @@ def spark(connect_port: int) -> Iterator[Any]:
         )
         yield session
         session.stop()
+
+
+@pytest.fixture
+def generated_code(spark: Any) -> Iterator[None]:
+    """Spark generates code for its plans, as it does for users."""
+    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+    yield
+    for name, value in NO_CODE.items():
+        spark.conf.set(name, value)

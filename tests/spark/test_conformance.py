@@ -104,6 +104,7 @@ def by_number(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[int, 
     return {row["extra_0_scaled"] // 10**9: row for row in named}
 
 
+@pytest.mark.usefixtures("generated_code")
 def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_path: Path) -> None:
     rows = every_row()
     file = tmp_path / "results.jsonl"
@@ -132,9 +133,11 @@ def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_p
 
 @pytest.mark.parametrize(("seed", "form"), [(1, "jsonl"), (2, "parquet")])  # CSV: every form of every column, above
 def test_generated_suites_have_the_same_sums_on_both_engines_and_the_verdict_of_the_oracle(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, form: str
+    spark: Any, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, form: str
 ) -> None:
     assert spark  # the check finds this session
+    if form == "parquet":
+        request.getfixturevalue("generated_code")
     random = Random(seed)
     rows = rows_of(random, scenarios=20, uniform=form != "jsonl")
     written = policy_of(random, rows)
@@ -144,15 +147,15 @@ def test_generated_suites_have_the_same_sums_on_both_engines_and_the_verdict_of_
     there: list[Any] = []
     reduce = SparkEngine.reduce
 
-    def noted(engine: SparkEngine, request: Any) -> Any:
-        there.append((request, reduce(engine, request)))
+    def noted(engine: SparkEngine, asked: Any) -> Any:
+        there.append((asked, reduce(engine, asked)))
         return there[-1][1]
 
     monkeypatch.setattr(SparkEngine, "reduce", noted)  # one reduction for both comparisons: it takes long
     verdict = pipeline.check(Job((file,), policy=policy, engine=SPARK))
-    ((request, sums),) = there
-    assert request == measure.needs(policy, here.columns())
-    found = list(differing(here.reduce(request), sums))
+    ((asked, sums),) = there
+    assert asked == measure.needs(policy, here.columns())
+    found = list(differing(here.reduce(asked), sums))
     assert not found, "\n".join(found)
     wrong = differences(as_json(verdict), judge(rows, written), written)
     assert not wrong, "\n".join(wrong)
@@ -232,6 +235,7 @@ def test_rows_are_chosen_alike_if_some_do_not_say_their_model(spark: Any, tmp_pa
             sums(machine)
 
 
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize(
     ("rows", "id_"),
     [(60_000, "'s' || range AS id"), (9_000, "'s' || (range // 3) AS id, range % 3 AS trial")],
@@ -254,6 +258,7 @@ def test_percentiles_are_exact_among_many_values_and_in_many_groups(
         assert [part.metrics[name] for part in here.slices] == [part.metrics[name] for part in there.slices]
 
 
+@pytest.mark.usefixtures("generated_code")
 def test_slices_of_more_values_than_are_shown_are_cut_alike(spark: Any, tmp_path: Path) -> None:
     file = tmp_path / "many.parquet"
     duckdb.sql(
@@ -267,6 +272,7 @@ def test_slices_of_more_values_than_are_shown_are_cut_alike(spark: Any, tmp_path
     assert here.warnings == there.warnings
 
 
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize("id_", ["'s' || range AS id", "'s' || (range // 3) AS id, range % 3 AS trial"])
 def test_sums_beyond_64_bits_are_the_same_to_the_last_digit(spark: Any, tmp_path: Path, id_: str) -> None:
     file = tmp_path / "large.parquet"
@@ -329,6 +335,7 @@ def test_ids_that_are_whole_numbers_are_their_digits(spark: Any, tmp_path: Path)
     assert verdict.verdict == highbar.check(frame, {"required_scenarios": {"ids": [1]}}).verdict == "pass"
 
 
+@pytest.mark.usefixtures("generated_code")
 def test_what_comes_back_does_not_grow_with_the_rows(spark: Any, tmp_path: Path) -> None:
     sizes = []
     for rows in (20_000, 80_000):

@@ -82,6 +82,7 @@ def test_the_page_says_how_many_queries_and_shuffles_a_check_has(spark: Any, tmp
     assert told in PAGE.read_text("utf-8"), [(sql[:40], shuffles(plan)) for sql, plan in queries]
 
 
+@pytest.mark.usefixtures("generated_code")
 def test_no_method_is_longer_than_java_compiles(spark: Any) -> None:
     debug: Any = getattr(spark._jvm, "org.apache.spark.sql.execution.debug.package$")
     spark.conf.set("spark.sql.adaptive.enabled", "false")
@@ -114,6 +115,7 @@ def test_no_task_holds_the_trials_of_a_scenario(spark: Any, tmp_path: Path) -> N
     assert not [word[0] for _, plan in others if (word := COLLECTS.search(plan))]
 
 
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize("sql", [SKEWED, MANY])
 def test_one_scenario_with_half_of_all_trials_or_twenty_thousand_slices_change_nothing(
     spark: Any, tmp_path: Path, sql: str

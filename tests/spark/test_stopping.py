@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread, Timer
 from typing import Any
@@ -21,16 +22,23 @@ class Asked(BaseException):
 
 
 @contextmanager
-def signal_after(seconds: float) -> Iterator[None]:
+def signal_once(runs: Callable[[], object]) -> Iterator[None]:
+    """A signal as soon as the query runs."""
+
     def stop(*_: object) -> None:
         raise Asked
 
+    def send() -> None:
+        wait_for(runs, "the query does not run")
+        os.kill(os.getpid(), signal.SIGALRM)
+
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    sender = Thread(target=send, daemon=True)
+    sender.start()
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        sender.join()
         signal.signal(signal.SIGALRM, before)
 
 
@@ -50,7 +58,7 @@ def test_a_signal_is_felt_while_a_query_runs_and_its_jobs_alone_end(spark: Any) 
     giving_up = Timer(PATIENCE, spark.sparkContext.cancelAllJobs)
     giving_up.start()
     try:
-        with pytest.raises(Asked), signal_after(3):
+        with pytest.raises(Asked), signal_once(lambda: len(tracker.getActiveJobsIds()) > 1):
             engine.rows("SELECT max(hash(id)) FROM endless")
         assert giving_up.is_alive(), "the signal was not felt while the query ran"
         engine.interrupt()
