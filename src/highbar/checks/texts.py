@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from highbar.checks.folding import PLACEHOLDERS, Folded, has_accents, plain_form, strict
 from highbar.checks.patterns import search_folded
 
-Span = tuple[int, int]
+TextSpan = tuple[int, int]
 
 _UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u1950-\u19df\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff"
@@ -86,7 +86,7 @@ def is_equal_strictly(text: str, wanted: str) -> bool:
     return len(found) == len(sought) > 0 and _look(found, sought) is not None
 
 
-def _find_folded(text: str, wanted: str, look: Callable[[str, str], Span | None]) -> str | None:
+def _find_folded(text: str, wanted: str, look: Callable[[str, str], TextSpan | None]) -> str | None:
     accents = has_accents(wanted)
     sought = strict(wanted, accents=accents).text.strip()
     if not sought:
@@ -96,7 +96,7 @@ def _find_folded(text: str, wanted: str, look: Callable[[str, str], Span | None]
     return folded.stretch(*span) if span else None
 
 
-def _look(text: str, sought: str) -> Span | None:
+def _look(text: str, sought: str) -> TextSpan | None:
     # A look-alike of several letters is a placeholder, which equals each of them: only a pattern can express that.
     if any(placeholder in text or placeholder in sought for placeholder in PLACEHOLDERS):
         return search_folded(text, sought)
@@ -104,7 +104,7 @@ def _look(text: str, sought: str) -> Span | None:
     return None if at < 0 else (at, at + len(sought))
 
 
-def _look_at_start(text: str, sought: str) -> Span | None:
+def _look_at_start(text: str, sought: str) -> TextSpan | None:
     for start in _starts(text):
         span = _look(text[start : start + len(sought)], sought)
         if span is not None:
@@ -112,7 +112,7 @@ def _look_at_start(text: str, sought: str) -> Span | None:
     return None
 
 
-def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[Span]:
+def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[TextSpan]:
     """Where `wanted` occurs in `text`. After a hit inside of a word, skips to the next word, so that time is linear."""
     at = text.find(wanted)
     while at >= 0 and wanted:
@@ -141,7 +141,7 @@ def _is_word_letter(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
-def _start(text: str, wanted: str, *, part: bool) -> Span | None:
+def _start(text: str, wanted: str, *, part: bool) -> TextSpan | None:
     for start in _starts(text):
         end = start + len(wanted)
         if wanted and text.startswith(wanted, start) and (part or not _inside_word(text, end)):
@@ -176,7 +176,7 @@ def _strip_marks(folded: str) -> str:
     return folded[start:end]
 
 
-def _without_spaces(folded: str, start: int, end: int) -> Span:
+def _without_spaces(folded: str, start: int, end: int) -> TextSpan:
     while start < end and folded[start] == " ":
         start += 1
     while end > start and folded[end - 1] == " ":
@@ -184,7 +184,7 @@ def _without_spaces(folded: str, start: int, end: int) -> Span:
     return start, end
 
 
-def _without_pair(folded: str, start: int, end: int) -> Span:
+def _without_pair(folded: str, start: int, end: int) -> TextSpan:
     """Without quotes, brackets or Markdown marks at both ends."""
     while end - start > 1:
         first, last = folded[start], folded[end - 1]

@@ -46,7 +46,7 @@ from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
-Span = tuple[Fraction, Fraction]
+Limits = tuple[Fraction, Fraction]
 """The smallest and the largest value that a scenario can have in a column."""
 
 
@@ -140,17 +140,17 @@ class FormulaBounds:
         """The bounds of a ratio of two columns that both have limits; None for anything else."""
         if len(ratio.z) > 1 or len(ratio.d) > 1 or ratio.z[0][1] <= 0 or ratio.d[0][1] <= 0:
             return None
-        span, under = self._span(ratio.z[0][0]), self._span(ratio.d[0][0])
-        if span is None or under is None or span[0] == span[1]:
+        limits, under = self._limits(ratio.z[0][0]), self._limits(ratio.d[0][0])
+        if limits is None or under is None or limits[0] == limits[1]:
             return None
         if under[0] == under[1] == 1:
-            return self._mean(ratio, span)
-        return self._ratio_of(ratio, span, under)
+            return self._mean(ratio, limits)
+        return self._ratio_of(ratio, limits, under)
 
-    def _mean(self, ratio: Ratio, span: Span) -> Interval | None:
+    def _mean(self, ratio: Ratio, limits: Limits) -> Interval | None:
         """The bounds of a mean of values between two ends."""
         # Shifted and scaled to 0 to 1, the mean is a share, and has the bounds of one.
-        (low, high), sums = span, self.group.ratios[ratio].sums
+        (low, high), sums = limits, self.group.ratios[ratio].sums
         factor, divisor = ratio.z[0][1], ratio.d[0][1]
         z, zz, zd = Fraction(sums.z) / factor, Fraction(sums.zz) / factor**2, Fraction(sums.zd) / (factor * divisor)
         d, dd = Fraction(sums.d) / divisor, Fraction(sums.dd) / divisor**2
@@ -161,13 +161,13 @@ class FormulaBounds:
         scale = float(factor / divisor)
         return bounds and Interval(*(scale * (float(low) + end * float(width)) for end in bounds))
 
-    def _ratio_of(self, ratio: Ratio, span: Span, under: Span) -> Interval | None:
+    def _ratio_of(self, ratio: Ratio, limits: Limits, under: Limits) -> Interval | None:
         """The bounds of one sum over another, if each goes from 0 to a limit; else None."""
         above, below = per_scenario(ratio)
         cross = self.group.crosses.get((above, below))
-        if cross is None or span[0] != 0 or under[0] != 0 or not self.group.ratios[below].sums.z:
+        if cross is None or limits[0] != 0 or under[0] != 0 or not self.group.ratios[below].sums.z:
             return None
-        most, most_below = span[1] * ratio.z[0][1], under[1] * ratio.d[0][1]
+        most, most_below = limits[1] * ratio.z[0][1], under[1] * ratio.d[0][1]
         parts = BoundedRatio(
             _scale(self.group.ratios[above].sums, most),
             _scale(self.group.ratios[below].sums, most_below),
@@ -176,7 +176,7 @@ class FormulaBounds:
         scale = float(most / most_below)
         return Interval(*(end * scale for end in bounded_ratio_bounds(parts, self.alpha)))
 
-    def _span(self, term: Term) -> Span | None:
+    def _limits(self, term: Term) -> Limits | None:
         """The range of what one scenario can add to a sum, by nature or by the policy.
 
         None if nothing bounds it, or if a recorded value is beyond the limit.
@@ -209,7 +209,7 @@ class FormulaBounds:
 
     def _doubt_of_sums(self, ratio: Ratio) -> Doubt | None:
         for term, _ in (*ratio.z, *ratio.d):
-            if self._span(term) is None:
+            if self._limits(term) is None:
                 name, limit = recorded_column(term.column).removeprefix(EXTRA), limit_of(recorded_column(term.column))
                 beyond = f"a recorded `{name}` is beyond {limit}, so no interval is known to hold"
                 absent = f"`{name}` has no limit, so no interval is known to hold; {limit} would give one"
