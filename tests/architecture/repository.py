@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from functools import cache
 from pathlib import Path
-
-import pytest
-from bench.walk_meter import Module, modules
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "highbar"
-
-READS_SOURCE = pytest.mark.xdist_group("source")
-"""For tests that read `parsed_source()`: in one worker, which parses all files once."""
-
-
-@cache
-def parsed_source() -> tuple[Module, ...]:
-    """Every file of the product, parsed."""
-    return tuple(modules(SOURCE))
 
 
 def tracked() -> list[Path]:

@@ -15,10 +15,11 @@ from bench.walk_meter import (
     is_shared,
     limit_constants,
     local_imports,
+    modules,
     mutable_fields,
 )
 
-from tests.architecture.repository import READS_SOURCE, ROOT, SOURCE, parsed_source
+from tests.architecture.repository import ROOT, SOURCE
 
 AT_MOST = {
     "class names that stand for two or more things": 0,
@@ -86,10 +87,9 @@ def test_the_meter_counts_names_words_fields_imports_and_comments(tmp_path: Path
     assert found["imports inside functions without a reason beside them"].places == ("one/files.py:16 import csv",)
 
 
-@READS_SOURCE
 @pytest.mark.slow
 def test_names_imports_and_fields_are_as_clear_as_they_were() -> None:
-    source = [*parsed_source()]
+    source = modules(SOURCE)
     found = {
         "class names that stand for two or more things": several(class_places(source)),
         "public function names of two or more modules": several(function_places(source)),
