@@ -27,8 +27,8 @@ AT_MOST = {
     "imports inside functions without a reason beside them": 0,
     "mutable fields of frozen dataclasses and structs": 0,
     "limits without a reason beside them": 0,
-    "modules entered by a plain check": 110,
-    "calls of a plain check": 25_000,
+    "modules entered by a plain check": 76,
+    "calls of a plain check": 24_000,
 }
 """A ratchet: lower a figure if you can, and never raise it. `scripts/walk --list WORD` shows the places behind it."""
 
