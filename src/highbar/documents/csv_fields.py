@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock
 
-_lock = Lock()
+# The garbage collector may end a reader while the same thread begins another one.
+_lock = RLock()
 _before: list[int] = []
 """The limit of the process, while one of our readers is open."""
 _open: list[int] = []

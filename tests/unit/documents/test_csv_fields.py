@@ -43,6 +43,25 @@ def test_readers_that_end_in_any_order_keep_the_largest_limit_until_the_last_has
     second.__exit__(None, None, None)
 
 
+def test_a_reader_that_the_garbage_collector_ends_while_another_begins_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> Iterator[object]:
+        with fields_up_to(9_000):
+            yield
+
+    reader = read()
+    next(reader)
+    set_limit = csv.field_size_limit
+
+    def collect(*limit: int) -> int:
+        monkeypatch.undo()
+        reader.close()  # as the collector would, in this thread
+        return set_limit(*limit)
+
+    monkeypatch.setattr(csv, "field_size_limit", collect)
+    with fields_up_to(8_000):
+        assert csv.field_size_limit() >= 8_000
+
+
 def check_csv(tmp_path: Path, rows: str) -> highbar.Verdict:
     path = tmp_path / "r.csv"
     path.write_text(f"id,passed,output\n{rows}", "utf-8")
