@@ -50,7 +50,7 @@ def scenarios_by_formula(threshold: Real, rate: Real, power: float = 0.8, alpha:
     null, truth = float(threshold), float(rate)
     if null == truth:
         return None
-    spread = normal_quantile(1 - alpha) * math.sqrt(null * (1 - null))
+    spread = -normal_quantile(alpha) * math.sqrt(null * (1 - null))
     spread += normal_quantile(power) * math.sqrt(truth * (1 - truth))
     return max(1, math.ceil((spread / (truth - null)) ** 2))
 
@@ -89,7 +89,7 @@ def more_by_width(
     end = low if value > threshold else high
     if value == threshold or math.isinf(end):
         return None
-    factor = (_strength(power, alpha) / normal_quantile(1 - alpha)) ** 2
+    factor = (_strength(power, alpha) / -normal_quantile(alpha)) ** 2
     needed = float(scenarios * ((_exact(end) - value) / (value - threshold)) ** 2) * factor
     # The rounding of a whole number must not cost one more scenario.
     return max(1, math.ceil(needed - 1e-9) - scenarios)
@@ -149,7 +149,8 @@ def smallest_difference(scenarios: int, variance: Real, power: float = 0.8, alph
 
 
 def _strength(power: float, alpha: float) -> float:
-    return normal_quantile(1 - alpha) + normal_quantile(power)
+    """The sum of both critical values; not by 1 - alpha, which a float rounds to 1 for the smallest alphas."""
+    return normal_quantile(power) - normal_quantile(alpha)
 
 
 def _exact(number: Real) -> Fraction:

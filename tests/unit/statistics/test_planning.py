@@ -145,6 +145,11 @@ def test_how_many_more_scenarios_narrow_any_interval_enough():
     assert more_by_width(0.85, 0.90, 0.89, 0.95, 100) == 1
 
 
+def test_a_confidence_that_a_float_cannot_tell_from_1_needs_a_finite_number():
+    assert more_scenarios(0.5, 0.667, 12, 1e-22) > more_scenarios(0.5, 0.667, 12, 1e-12)
+    assert more_by_width(5, 0.08, 0.004, 6037.0, 12, 1e-22) > 1_000_000
+
+
 def test_the_observed_design_compares_with_independent_passes_and_fails():
     assert observed_design(Sums.of([(1, 1)] * 90 + [(0, 1)] * 10)) == 1
     assert observed_design(Sums.of([(Fraction(1, 2), 1)] * 10)) == 1
