@@ -22,7 +22,7 @@ from random import Random
 from msgspec import Struct
 
 from highbar.running.calls import AgentCall, Attempt, Reply
-from highbar.running.journal_state import RunHistory
+from highbar.running.journal_state import JournalState
 from highbar.running.order import StartOrder, permutation
 from highbar.running.progress import ProgressState
 from highbar.running.records import RunPlan, TrialEnded
@@ -104,7 +104,7 @@ class _SlowFailures:
 class _TwoRules:
     """Looks at a run whenever a trial ends, by what has completed and by the prefix of the order."""
 
-    def __init__(self, history: RunHistory, boundaries: Boundaries, stop: StopRequest) -> None:
+    def __init__(self, history: JournalState, boundaries: Boundaries, stop: StopRequest) -> None:
         self.completed: bool | None = None
         self.prefix: bool | None = None
         self.at: int | None = None
@@ -137,7 +137,7 @@ def simulate(case: Case, seed: int) -> SimulatedRun:
     rate = 1 - (1 - float(THRESHOLD)) * SIZE / (SIZE - case.easy)
     passes = {id_: id_ in easy or source.random() < rate for id_ in ids}
     takes = {id_: source.expovariate(1.0) * (1.0 if passes[id_] else case.slower) for id_ in ids}
-    history = RunHistory("simulated")
+    history = JournalState("simulated")
     history.note(0, _plan(permutation(ids, seed), seed))
     stop = StopRequest()
     rules = _TwoRules(history, binomial_boundaries(THRESHOLD, SIZE, ALPHA), stop)

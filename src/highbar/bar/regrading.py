@@ -25,7 +25,7 @@ from highbar.model import Policy, Weakening
 
 if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.grading import Grader
-    from highbar.running.journal_state import RunHistory
+    from highbar.running.journal_state import JournalState
     from highbar.running.records import TrialEnded
     from highbar.suite import Judge, Suite
 
@@ -172,7 +172,7 @@ def _read_suite(there: Revision, path: str) -> Suite:
         raise InputError(*problems) from None
 
 
-def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: ExitStack) -> Grader:
+def _grader(suite: Suite, beside: Path, run: Path, history: JournalState, stack: ExitStack) -> Grader:
     """The grader for the suite at the ref. It asks no judge: unchanged statements have their recorded judgments."""
     from highbar.running.functions import CheckFunctions  # only for the folder of a run
     from highbar.running.grading import Grader  # likewise
@@ -190,7 +190,7 @@ def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: E
 
 
 def _weakened_checks(
-    history: RunHistory, suite: Suite, before: Policy, path: str, in_shards: frozenset[str]
+    history: JournalState, suite: Suite, before: Policy, path: str, in_shards: frozenset[str]
 ) -> Iterator[Weakening]:
     """Scenarios and trials that the suite at the ref had and the run has not.
 
@@ -210,7 +210,7 @@ def _weakened_checks(
         yield Weakening(f"trials of {some_and_more(list(fewer))}", "lowered", str(sum(fewer.values())), str(now))
 
 
-def _of_judge(history: RunHistory, suite: Suite, beside: Path, path: str) -> Iterator[Weakening]:
+def _of_judge(history: JournalState, suite: Suite, beside: Path, path: str) -> Iterator[Weakening]:
     """A judge other than at the ref, or fewer canaries to test it: either may let more pass."""
     both = _other_judge(history, suite, beside)
     if both is not None:
@@ -221,7 +221,7 @@ def _of_judge(history: RunHistory, suite: Suite, beside: Path, path: str) -> Ite
         yield Weakening(f"canaries of {path}", "removed", some_and_more(gone))
 
 
-def _other_judge(history: RunHistory, suite: Suite, beside: Path) -> tuple[str, str] | None:
+def _other_judge(history: JournalState, suite: Suite, beside: Path) -> tuple[str, str] | None:
     """The judge at the ref and the one that judged, in words; None if they are the same, including their code."""
     if not suite.judges:
         return None
@@ -239,7 +239,7 @@ def _other_judge(history: RunHistory, suite: Suite, beside: Path) -> tuple[str, 
     return None
 
 
-def _suite_of_run(history: RunHistory) -> Suite:
+def _suite_of_run(history: JournalState) -> Suite:
     from highbar.suite import read  # only for the folder of a run
 
     return read(history.plan.suite_file, data=history.suite_text)
@@ -254,7 +254,7 @@ def _judge_in_words(judge: Judge) -> str:
 # --- the rows --------------------------------------------------------------------------------
 
 
-def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[str, str]) -> Iterator[bytes]:
+def _lines(path: str, history: JournalState, grader: Grader, not_asked: Mapping[str, str]) -> Iterator[bytes]:
     """The rows of a run, in order, with those of the suite's scenarios graded by the suite.
 
     `not_asked` has, by id, why a scenario was not run as the suite has it.

@@ -1,4 +1,8 @@
-"""Results that a judge has judged, and people's labels → how good the judge is, and how its errors affect metrics."""
+"""Results that a judge has judged, and people's labels → how good the judge is, and how its errors affect metrics.
+
+binding            which trials labels are about, if they do not say it
+judge_and_people   how the judge compares with people; `people`: how people compare with each other
+"""
 
 from __future__ import annotations
 

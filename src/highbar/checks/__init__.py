@@ -7,6 +7,8 @@
     reading, read_*, names   a suite's words → checks; schemas, schema_words: JSON Schema
     applying, *_checks       checks → findings, of replies, values and calls, and strictly for must-nots
     folding, texts, patterns, numbers, values   how texts, numbers and JSON values are compared
+    glossary                 behaviors that every suite may name without defining them
+    labels, added_messages   the column `predicted`; what the agent added to the conversation itself
 """
 
 from __future__ import annotations

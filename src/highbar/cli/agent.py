@@ -37,7 +37,7 @@ Examples:
   highbar agent try --scenario HOURS-1 --suite suite.yaml
 """
 _MEANING = {
-    "error": "This is an error of the agent: in a run the trial has failed, and is not tried again.",
+    "error": "This is an error of the agent: in a run, this trial would fail and would not be retried.",
     "infrastructure": "This is a failure of the infrastructure, not of the agent: a run tries again, as often as its"
     " retries say. If nothing helps, the trial is undecided.",
 }
@@ -178,7 +178,7 @@ def _lines(attempt: Attempt, started_ms: float, screen: Display) -> Iterator[str
         yield from paragraph(_REFUSED, 2, screen) if attempt.refusal else ()
     if attempt.reply is not None:
         yield from _reply(attempt.reply, screen)
-    rows = [("until it could be called", f"{started_ms:,.1f} ms")]
+    rows = [("startup", f"{started_ms:,.1f} ms")]
     if attempt.latency_ms is not None:
         rows.append(("the call", f"{attempt.latency_ms:,.1f} ms"))
     if attempt.retry_after is not None:

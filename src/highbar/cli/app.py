@@ -66,7 +66,7 @@ Examples:
   highbar init --agent                       start with a suite, a policy and a tiny agent
   highbar run suite.yaml                     run the agent on the suite, and judge it
   highbar check results.jsonl                judge by the highbar.yaml here or above
-  highbar check runs/ --output verdict.json  and keep the verdict as JSON
+  highbar check runs/first --output v.json   judge a run again, and save the verdict as JSON
   highbar policy                             what the policy demands, in words
 
 \b

@@ -118,8 +118,8 @@ def record_run(  # noqa: PLR0913 - each is an argument of the command line
     recorded because it passed is a lucky one. They are of one line of commits, one agent, one judge and one scoring,
     and each scenario has the same text in all of them. Together they must meet the demands on metrics.
 
-    It is written beside and renamed. If someone else changed the baseline in the meantime, theirs stays, and this
-    command says so.
+    The file is written under a temporary name, then renamed. If someone else changed the baseline in the meantime,
+    theirs stays, and this command says so.
     """
     why = _reason(force, reason)
     if history is not None:

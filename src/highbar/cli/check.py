@@ -164,7 +164,7 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
         "--today",
         type=DAY,
         metavar="DATE",
-        help="The day by which a quarantine ends, such as 2026-11-17; else today, in UTC.",
+        help="The date that decides whether a quarantine has ended, such as 2026-11-17; else today, in UTC.",
     )
     @wraps(command)
     def with_bar(**arguments: Any) -> int:

@@ -135,7 +135,7 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
         help="The judge of statements: MODEL@ADDRESS or python:module:function. Else the one that the suite names.",
     )
     @click.option("--resume", type=click.Path(), metavar="DIR", help="Continue the run in this folder.")
-    @click.option("--rerun-changed", is_flag=True, help="With --resume: run scenarios that have changed since again.")
+    @click.option("--rerun-changed", is_flag=True, help="With --resume: rerun scenarios that have changed since.")
     @click.option(
         "--output",
         type=click.Path(),
@@ -311,6 +311,11 @@ def _prepare(
         if prepared.regraded and not reports.quiet:
             named = some(prepared.regraded, 5)
             streams.say(f"note: files of checks have changed; the answers are graded anew by them: {named}")
+        if prepared.earlier_commit is not None:
+            streams.say(
+                f"note: the run began at commit {prepared.earlier_commit[:10]}, and another one is checked out now;"
+                " if the agent changed, start a new run: recorded answers are not requested again"
+            )
     else:
         if choices.rerun_changed or choices.run_all:
             raise click.UsageError(f"{'--rerun-changed' if choices.rerun_changed else '--run-all'} goes with --resume")

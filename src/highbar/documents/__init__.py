@@ -2,5 +2,5 @@
 
 `files` reads them. `tree` has the nodes and reads YAML, `json_tree` JSON, `python_values` what a program passes.
 `scalars` has the rules of unquoted values, `problems` collects what is wrong with a decoded value, and `excerpts` adds
-the lines that problems are about. `csv_fields` is for readers of CSV.
+the lines that problems are about. `yaml_faults` explains errors of the YAML parser. `csv_fields` is for CSV.
 """

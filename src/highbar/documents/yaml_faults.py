@@ -32,6 +32,7 @@ def explain_yaml(lines: Sequence[str], error: yaml.MarkedYAMLError, file: str) -
         or _indentation(lines, line, error.problem or "")
         or _colon(lines, line, error.problem or "")
         or _start(error, lines)
+        or _escape(line, column, error.problem or "")
         or _character(lines, line, column, error.problem or "")
     )
     if found is None:
@@ -51,6 +52,13 @@ def _tab(lines: Sequence[str], line: int) -> _Fault | None:
         return None
     message = "this line is indented with a tab, and YAML takes only spaces"
     return message, "replace each tab by two spaces", line, indentation.index("\t")
+
+
+def _escape(line: int, column: int, problem: str) -> _Fault | None:
+    if "unknown escape character" not in problem:
+        return None
+    message = "in double quotes, a backslash must begin an escape that YAML knows"
+    return message, r"write patterns in single quotes: '\d+'", line, column
 
 
 def _indentation(lines: Sequence[str], line: int, problem: str) -> _Fault | None:

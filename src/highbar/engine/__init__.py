@@ -1,6 +1,6 @@
 """Trials in, sums out: the engine scores each trial, sums per scenario, then per group. What comes back is small.
 
-The way of a row, module by module:
+The path of a row, module by module:
 
     opening                   the table of engines; `reduce` opens one, and compares its number of rows with the files'
     duckdb, spark             the engines; `protocol` is what they have in common, and what another one must offer
@@ -12,7 +12,7 @@ The way of a row, module by module:
     totals, ratios, ranks     `scenarios`, counted in the relation `profile` → exact sums, their bounds, percentiles
 
 Beside them: `marks` reads `{name: true}`, `sql` quotes, `rank_bounds` and `brackets` help `ranks`, and `spark_session`
-and `spark_sql` help `spark`.
+and `spark_sql` help `spark`. `query_progress` reports how far a query is, `parquet` writes rows as Parquet.
 
 What refuses rows: row_checks, duplicates. What only some requests need: selecting (`--where`), suite_match,
 records (a baseline or a comparison), scenario_lists, details and variants.

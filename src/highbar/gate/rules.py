@@ -51,11 +51,11 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
     if isinstance(rule, ThresholdRule | ConditionRule | BaselineRule | StepRule) and rule.demand.is_sequential:
         from highbar.gate.sequential import judge_sequential  # few policies are sequential
 
-        return judge_sequential(rule, evidence, judge_all)
-    return judge_all(rule, evidence)
+        return judge_sequential(rule, evidence, judge_by_all_evidence)
+    return judge_by_all_evidence(rule, evidence)
 
 
-def judge_all(rule: Rule, evidence: Evidence) -> RuleResult:
+def judge_by_all_evidence(rule: Rule, evidence: Evidence) -> RuleResult:
     """The outcome of the rule by all of the evidence, whatever its order.
 
     Undecided trials are taken once at their worst and once at their best; the rule passes only if it passes in both.

@@ -157,4 +157,6 @@ def _no_judge_message(names: Collection[str], metrics: Metrics) -> str:
 def _hint(names: Collection[str]) -> str:
     if not names:
         return "`inspect score` adds the scores of a scorer to a log"
-    return f"say in the policy who does: judged_by: {{ inspect: [ {{ scorer: {next(iter(names))}, at_least: 1.0 }} ] }}"
+    return (
+        f"name the judge in the policy: judged_by: {{ inspect: [ {{ scorer: {next(iter(names))}, at_least: 1.0 }} ] }}"
+    )

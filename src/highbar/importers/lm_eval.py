@@ -198,7 +198,7 @@ class _Samples:
             message = "several metrics say what is right" if declared else "nobody judges these documents"
             metric, filter_name = next(iter(declared or self._scored))
             judged_by = f"judged_by: {{ lm_eval: {{ metric: {metric}, filter: {filter_name} }} }}"
-            refuse(f"{message}: there are {named}", hint=f"say in the policy who does: {judged_by}")
+            refuse(f"{message}: there are {named}", hint=f"name the judge in the policy: {judged_by}")
         if not judges:
             refuse("nobody judges these documents: there is no metric in this file")
         return judges

@@ -286,7 +286,7 @@ def _csv_problems(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
         for cells in reader:
             if len(cells) != len(header):
                 message = f"found {len(cells)} fields, wanted {len(header)}"
-                quote = "a field with a comma in it stands in double quotes"
+                quote = "put a field that contains a comma in double quotes"
                 yield Problem(message, file=file.name, line=reader.line_num, hint=quote)
                 continue
             try:

@@ -117,7 +117,7 @@ def revision_at(ref: str, folder: Path) -> Revision:
     done = run_git("rev-parse", "--verify", f"{ref}^{{commit}}")
     if done.returncode:
         hint = f"is it fetched? git fetch origin {ref.removeprefix('origin/')}"
-        raise InputError(Problem(f"--against-ref {ref}: git knows no such commit", hint=hint))
+        raise InputError(Problem(f"--against-ref {ref}: there is no such branch, tag or commit", hint=hint))
     if b"ambiguous" in done.stderr:
         hint = f"write refs/heads/{ref}, refs/tags/{ref}, or the commit itself"
         raise InputError(Problem(f"--against-ref {ref} is ambiguous: it is the name of more than one thing", hint=hint))

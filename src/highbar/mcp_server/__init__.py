@@ -6,5 +6,6 @@ A tool is a function from arguments to an answer. It calls the same functions as
     checking      `check` and `explain_rule`; failures, comparing, plans, histories, policy_words, runs: the others
     confinement   the folder of the server: no file outside of it is read, no file is written, and no code is run
     answering     a call in, an answer or its problems out: validated, escaped, and cut to size
+    texts         answers → JSON values that are safe to show to a model
     serving       the tools as a server of the official SDK, on standard input and output
 """

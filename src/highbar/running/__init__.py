@@ -11,9 +11,10 @@
     grading         an answer (received) → a row (rows), with the functions of checks (functions, child)
     finishing       all rows and the document of a run
     deciding        stops a run as soon as its verdict is certain
-    progress        how far a run is; `summary` is how it ended
+    progress        how far a run is (histogram, for its latencies); `summary` is how it ended
     regrading       recorded answers (recorded_answers) → rows by another suite (grading_suite)
     replaying       the order of a recorded run, verified against its seed
+    loops           an event loop for one coroutine, also in a notebook
 
 In parentheses: the modules that each of them uses.
 """

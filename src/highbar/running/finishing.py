@@ -17,7 +17,7 @@ from highbar.checks import Functions
 from highbar.running import folder
 from highbar.running.grading import Grader
 from highbar.running.journal import JournalEnd
-from highbar.running.journal_state import RunHistory
+from highbar.running.journal_state import JournalState
 from highbar.running.preparing import Prepared, open_functions
 from highbar.running.records import TrialEnded
 from highbar.running.rows import line
@@ -51,7 +51,7 @@ class RunJournal(Struct, frozen=True, eq=False):
     """The journal of a run: its folder, its contents, and its end."""
 
     path: Path
-    history: RunHistory
+    history: JournalState
     end: JournalEnd
 
 
@@ -94,7 +94,7 @@ def _judgments(stack: ExitStack, prepared: Prepared, run: RunJournal) -> tuple[J
 
 
 def describe(
-    history: RunHistory, end: JournalEnd, results: StoredRows, suite: Suite, version: str | None
+    history: JournalState, end: JournalEnd, results: StoredRows, suite: Suite, version: str | None
 ) -> RunDocument:
     """Describe what was planned and done. `suite` is as it was run last; `version` is the agent's, if it is known."""
     plan = history.plan
@@ -136,7 +136,7 @@ def _digest(value: Any) -> str:
 # --- rows -------------------------------------------------------------------------------------
 
 
-def result_lines(history: RunHistory, recorded: Callable[[int], TrialEnded], grader: Grader) -> Iterator[bytes]:
+def result_lines(history: JournalState, recorded: Callable[[int], TrialEnded], grader: Grader) -> Iterator[bytes]:
     """The rows in the order of the grader's suite, then of the trials. `recorded` reads the record at an offset.
 
     Only one answer is in memory at a time. Planned scenarios that the suite does not have get no row.
@@ -148,7 +148,7 @@ def result_lines(history: RunHistory, recorded: Callable[[int], TrialEnded], gra
 
 
 def result_row(
-    history: RunHistory, recorded: Callable[[int], TrialEnded], grader: Grader, scenario: Scenario, trial: int
+    history: JournalState, recorded: Callable[[int], TrialEnded], grader: Grader, scenario: Scenario, trial: int
 ) -> dict[str, Any]:
     """The row of one planned trial."""
     offset = history.offset(scenario.id, trial)
@@ -157,7 +157,7 @@ def result_row(
     return grader.row(ended, scenario, trial, reason=reason)
 
 
-def _final(ended: TrialEnded, history: RunHistory) -> TrialEnded:
+def _final(ended: TrialEnded, history: JournalState) -> TrialEnded:
     """The record as it counts: a trial that repeatedly got no answer, while others did, is an error of the agent.
 
     So is an answer for which the judge repeatedly gave no usable judgment, while it judged others. An agent must not be

@@ -23,7 +23,7 @@ import msgspec
 
 from highbar.errors import HighbarError, InputError, Problem, ReportError
 from highbar.running.journal import Journal, JournalEnd, JournalReader, open_journal, payload_at
-from highbar.running.journal_state import RunHistory
+from highbar.running.journal_state import JournalState
 from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunPlan, TrialEnded, TrialJudged, encode
 from highbar.store import run_document
 from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, RunEnd, StoredRows, is_run_folder
@@ -40,7 +40,7 @@ _decode_judged = msgspec.json.Decoder(TrialJudged).decode
 class RunFolder:
     """A run folder that is open for writing. `history` always agrees with the journal."""
 
-    def __init__(self, path: Path, journal: Journal, history: RunHistory) -> None:
+    def __init__(self, path: Path, journal: Journal, history: JournalState) -> None:
         self.path = path
         self.journal = journal
         self.history = history
@@ -107,7 +107,7 @@ def create(path: Path, plan: RunPlan) -> RunFolder:
     if os.path.lexists(path):
         raise _exists(path)
     beside = path.with_name(f".{path.name[:100]}.{os.urandom(6).hex()}")
-    history = RunHistory(str(path / JOURNAL))
+    history = JournalState(str(path / JOURNAL))
     history.note(0, plan)
     journal = None
     try:
@@ -163,7 +163,7 @@ def open_run(path: Path) -> RunFolder:
     Raises InputError if it is not a run folder, if another process has it open, or if its journal is damaged.
     """
     known = _known_end(path)
-    history = RunHistory(str(path / JOURNAL))
+    history = JournalState(str(path / JOURNAL))
     journal = Journal.reopen(path / JOURNAL, history.read, known)
     try:
         _ = history.plan  # raises if the journal has none
@@ -174,13 +174,13 @@ def open_run(path: Path) -> RunFolder:
     return RunFolder(path, journal, history)
 
 
-def read_run(path: Path) -> RunHistory:
+def read_run(path: Path) -> JournalState:
     """Read the history of a run that ended, was killed or goes on, from the journal of its folder. Changes nothing.
 
     Raises InputError if it is not a run folder, or if its journal is damaged.
     """
     known = _known_end(path)
-    history = RunHistory(str(path / JOURNAL))
+    history = JournalState(str(path / JOURNAL))
     with open_journal(path / JOURNAL) as descriptor:
         reader = JournalReader(descriptor, history.name)
         for offset, payload in reader:

@@ -98,7 +98,7 @@ class JudgmentPlaces:
         self._failed.discard(place)
 
 
-class RunHistory:
+class JournalState:
     """What is known of a run. `name` is the name of its journal in messages.
 
     `digests` and `suite_text` are of the scenarios as they were asked last. `finished` is how the run ended; None if it

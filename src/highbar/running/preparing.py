@@ -49,7 +49,8 @@ class Prepared(Struct, frozen=True, eq=False):
     `path` is the folder of a new run, or of the run to resume: then `resumed` is that folder, locked by this process.
     `open_judge` is None if no scenario has a statement for a judge. `judge_rates` are the judge's calibrated
     sensitivity and specificity for single statements, if they are known. `regraded` are scenarios of a resumed run
-    whose checks use a file that has changed: they are graded again, but not asked again.
+    whose checks use a file that has changed: they are graded again, but not asked again. `earlier_commit` is the commit
+    of a resumed run, if another one is checked out now.
     """
 
     suite: Suite
@@ -61,6 +62,7 @@ class Prepared(Struct, frozen=True, eq=False):
     open_judge: OpenJudge | None = None
     judge_rates: tuple[float, float] | None = None
     regraded: tuple[str, ...] = ()
+    earlier_commit: str | None = None
 
 
 def prepare(
@@ -230,6 +232,7 @@ def _prepare_opened(
     suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
     _refuse_unmet(suite, environment, options, history.suite_text)
     refuse_missing_functions(suite, plan.order, file.parent)
+    began_at, resumed_at = history.checkout.commit, checkout and checkout.commit
     # Only after everything that can be refused: a run that is not resumed must not have a record that says so.
     opened.append(replace(record, checkout=checkout or Checkout()))
     agent = _agent(suite)
@@ -243,6 +246,7 @@ def _prepare_opened(
         opened,
         _opening_judge(suite, plan.order, file.parent, environment),
         regraded=tuple(id_ for id_ in record.digests if id_ not in record.again),
+        earlier_commit=began_at if resumed_at not in (None, began_at) else None,
     )
 
 

@@ -29,7 +29,7 @@ from highbar.running import folder
 from highbar.running.finishing import result_row
 from highbar.running.grading import Grader
 from highbar.running.grading_suite import GradingSuite
-from highbar.running.journal_state import RunHistory
+from highbar.running.journal_state import JournalState
 from highbar.running.recorded_answers import (
     NO_ANSWER,
     OTHER_QUESTION,
@@ -79,7 +79,7 @@ class RecordedRun(Struct, frozen=True, eq=False):
     """A run with its recorded answers, and the version of the agent, if it is known."""
 
     path: Path
-    history: RunHistory
+    history: JournalState
     version: str | None
     is_believed: bool = True  # its judge did not fail its canaries
 
@@ -177,7 +177,7 @@ def _add_judgments(run: RecordedRun, known: EarlierJudgments) -> None:
                 known.add_record(judged_at(place))
 
 
-def changed_questions(history: RunHistory, suite: Suite) -> list[str]:
+def changed_questions(history: JournalState, suite: Suite) -> list[str]:
     """The scenarios for which the run asked another question than the suite does now."""
     both = [id_ for id_ in history.plan.order if id_ in suite.scenarios]
     changed = [id_ for id_ in both if suite.scenarios[id_].digest != history.digests[id_]]

@@ -14,7 +14,7 @@ from highbar.load.run_folders import OF_OTHER_FILES
 from highbar.model import ResultsFile
 from highbar.model.order import NO_ORDER, RunOrder
 from highbar.running.folder import read_run
-from highbar.running.journal_state import RunHistory
+from highbar.running.journal_state import JournalState
 from highbar.running.order import choose_scenarios, permutation
 from highbar.running.preparing import planned_suite
 from highbar.store.run_document import read_document
@@ -40,7 +40,7 @@ def recorded_order(files: Sequence[ResultsFile]) -> RunOrder | str:
     return order_of(histories)
 
 
-def order_of(histories: Sequence[RunHistory]) -> RunOrder:
+def order_of(histories: Sequence[JournalState]) -> RunOrder:
     """The order of a run, or of all shards of a run, and which scenarios have ended."""
     plans = [history.plan for history in histories]
     trials = {id_: count for plan in plans for id_, count in plan.trials.items()}
@@ -54,7 +54,7 @@ def order_of(histories: Sequence[RunHistory]) -> RunOrder:
     )
 
 
-def _refuse_unplanned(history: RunHistory) -> None:
+def _refuse_unplanned(history: JournalState) -> None:
     """Raise InputError if the plan does not follow from its seed and from the suite text that it stores."""
     plan = history.plan
     recorded = read_document(Path(history.name).parent).order

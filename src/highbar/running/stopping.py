@@ -117,5 +117,5 @@ class Spending:
         if self._budget is None:
             return None
         if self.unknown:
-            return "the cost of an answer is not known, so the budget cannot be kept"
+            return "the cost of an answer is not known, so the budget cannot be enforced"
         return f"the budget of ${self._budget.normalize():f} is used up" if self.cost >= self._budget else None

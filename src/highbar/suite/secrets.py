@@ -11,7 +11,7 @@ from typing import Any
 from highbar.documents.problems import ValueCursor
 
 VARIABLE = re.compile(r"\$\{([^}]*)\}")
-NOT_IN_A_FILE = "a key or password does not belong into a file"
+NOT_IN_A_FILE = "a key or password does not belong in a file"
 """The message about a secret. Its line is not shown: a log may be public."""
 _SECRET_NAME = re.compile(
     r"(^|-)(x-)?(api|access|account|auth|client|functions|subscription)-?key$|^(x-)?key$|(^|-)(token|auth|sig|signature)$"

@@ -58,7 +58,7 @@ def _weight_notes(whole: measure.Measured, *, weighted: bool, clustered: bool) -
     found = []
     share = totals.largest / float(totals.sums.d)
     if share > HEAVY:
-        found.append(f"one {unit} carries {share:.0%} of the weight: what it does decides much of {name}")
+        found.append(f"one {unit} has {share:.0%} of the weight and largely determines {name}")
     effective = effective_clusters(totals.sums)
     few = FEW_WEIGHTED if weighted and weights_differ(root, whole.group) else FEW_CLUSTERS
     if effective < few:

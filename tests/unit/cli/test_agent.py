@@ -81,7 +81,7 @@ def test_an_error_says_what_a_run_makes_of_it(tmp_path: Path) -> None:
     said = " ".join(done.out.split())
     assert done.exit == 2
     assert said.startswith("The agent did not answer. HTTP 401 Unauthorized: bad key [redacted]")
-    assert "in a run the trial has failed, and is not tried again" in said
+    assert "in a run, this trial would fail and would not be retried" in said
     assert "A wrong key or a wrong address does this" in said
     assert "CANARY" not in done.out + done.err
 

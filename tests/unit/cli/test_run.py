@@ -11,6 +11,7 @@ import highbar
 from tests.architecture.repository import ROOT
 from tests.commandline import run
 from tests.faulty_server import closed_port
+from tests.repository import commit
 
 pytestmark = pytest.mark.process  # agents run in a process of their own
 
@@ -116,7 +117,7 @@ def test_a_secret_in_a_suite_is_refused_and_not_shown(folder, agent):
     (folder / "suite.json").write_text(json.dumps({**SUITE, "agent": agent}, indent=1), "utf-8")
     done = run(folder, "run", "suite.json", "--output", "out")
     assert done.exit == 2
-    assert "does not belong into a file" in done.err
+    assert "does not belong in a file" in done.err
     assert "CANARY" not in done.err + done.out
 
 
@@ -281,6 +282,14 @@ def test_a_run_is_not_judged_by_checks_that_were_never_applied(folder):
     assert "another version of the suite" in done.err
     write_suite(folder, description="only a description was added")
     assert run(folder, "check", "out").exit == 0
+
+
+def test_resume_says_if_another_commit_is_checked_out_than_when_the_run_began(folder):
+    began_at = commit(folder, {})
+    assert run(folder, "run", "suite.json", "--output", "out").exit == 0
+    assert "commit" not in run(folder, "run", "--resume", "out").err
+    commit(folder, {"greeter.py": AGENT.replace("hello", "good day")})
+    assert f"the run began at commit {began_at[:10]}, and another one" in run(folder, "run", "--resume", "out").err
 
 
 def test_resume_refuses_a_suite_with_other_scenarios(folder):

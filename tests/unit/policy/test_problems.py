@@ -261,6 +261,7 @@ rules:
         ("thresholds: !x { blocking: { pass_rate: 50% } }", "the tag !x is not allowed"),
         ("a: &a 1\nb: *a", "anchors and aliases"),
         ("thresholds:\n\tblocking: {}", "indented with a tab"),
+        ('a: "\\d+"', "a backslash must begin an escape"),
         ("a: 'b", "the quote that opens here is never closed"),
         ("a: b: c", "there is a second colon on this line"),
         ("a: \x01", "not YAML"),

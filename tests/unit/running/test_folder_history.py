@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from highbar.errors import InputError
 from highbar.running import folder
-from highbar.running.journal_state import RunHistory
+from highbar.running.journal_state import JournalState
 from highbar.running.records import Began, Finished, Resumed, encode
 from highbar.store.run_document import Chosen, TrialCounts
 from tests.patience import processor_time
@@ -18,9 +18,9 @@ from tests.unit.running.folders import AT, DIGEST, ended, plan_of
 FINISHED = Finished("complete", AT, 0)
 
 
-def history_of(*records, plan=None) -> RunHistory:
+def history_of(*records, plan=None) -> JournalState:
     """The history after these records, read as lines."""
-    history = RunHistory("journal")
+    history = JournalState("journal")
     for offset, record in enumerate((plan or plan_of(), *records)):
         history.read(offset * 100, encode(record))
     return history
@@ -110,7 +110,7 @@ def test_what_is_no_record_is_refused(payload):
 
 
 def test_a_journal_begins_with_its_plan():
-    history = RunHistory("journal")
+    history = JournalState("journal")
     with pytest.raises(InputError, match="begins with its plan"):
         history.read(0, encode(Began("A", 1)))
     with pytest.raises(InputError, match="has no plan"):
@@ -136,7 +136,7 @@ def test_the_end_of_a_run_is_its_last_record():
     assert history_of(FINISHED, Resumed(AT), stopped).finished == stopped
 
 
-def tried(stuck: int, resumes: int) -> RunHistory:
+def tried(stuck: int, resumes: int) -> JournalState:
     """A run of nine scenarios, the first of which got no answer, not in so many resumes either. It goes on."""
     plan = plan_of([f"S-{number}" for number in range(9)], 1)
     without = [ended(id_, 1, "infrastructure") for id_ in plan.order[:stuck]]

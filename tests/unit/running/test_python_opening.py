@@ -135,6 +135,7 @@ def test_a_conversation_is_given_as_a_list_of_messages(tmp_path):
 def test_a_function_that_cannot_be_called_is_refused_before_the_first_call(tmp_path, code, message, hint, line):
     problem = refusal(python_agent(tmp_path, code))
     assert message in problem.message
+    assert "frozen" not in problem.message
     assert problem.line == line
     assert problem.file == (None if line is None and "there is no" not in message else str(tmp_path / "agent.py"))
     assert (problem.hint is None) if hint is None else (hint in problem.hint)

@@ -87,7 +87,7 @@ def test_none_is_absent() -> None:
         (b"ten", "found a bytes"),
         ({"ouput": "ten"}, "unknown key 'ouput' (did you mean 'output'?)"),
         ({"Output": "ten"}, "did you mean 'output'?"),
-        ({"label": "ten"}, "an answer that is JSON belongs into output, as text"),
+        ({"label": "ten"}, "an answer that is JSON belongs in output, as text"),
         ({1: "ten", "x": 2}, "unknown keys 1, 'x'"),
         ({"output": 10}, "output: found 10, wanted text"),
         ({"output": "a\ud800b"}, "output: the text has half of a surrogate pair"),

@@ -125,7 +125,7 @@ def test_with_a_budget_an_unknown_cost_ends_the_run_since_it_is_not_nothing() ->
     run, agent = of(20, concurrency=2, budget=Fraction(1)), PaidAgent(None)
     summary = run.with_(agent)
     assert summary.how == "budget"
-    assert summary.reason == "the cost of an answer is not known, so the budget cannot be kept"
+    assert summary.reason == "the cost of an answer is not known, so the budget cannot be enforced"
     assert (len(agent.calls), summary.ended, summary.cost_unknown) == (2, 2, 2)
 
 

@@ -73,7 +73,7 @@ def test_values_of_python_are_read_as_a_suites_block() -> None:
         ({}, "wanted one of python, http, command"),
         ({"python": "a:b", "http": "http://x"}, "found python and http"),
         ({"pyton": "a:b"}, "unknown key 'pyton'"),
-        ({"http": "http://x", "key": "CANARY-123"}, "a key or password does not belong into a file"),
+        ({"http": "http://x", "key": "CANARY-123"}, "a key or password does not belong in a file"),
     ],
 )
 def test_a_wrong_block_is_refused(block: dict[str, Any], said: str) -> None:

@@ -44,7 +44,7 @@ def test_the_key_is_the_one_of_the_environment_and_never_in_the_settings() -> No
         ("openai:@https://host/v1", "model: found an empty text"),
         ("m@ftp://host/v1", "wanted a judge"),
         ("m@https://", "wanted an address"),
-        ("m@https://user:secret@host/v1", "a key or password does not belong into a file"),
+        ("m@https://user:secret@host/v1", "a key or password does not belong in a file"),
         ("m@https://host/${a b}", "is not the name of a variable"),
         ("python:judging", "wanted module:function"),
     ],

@@ -42,9 +42,9 @@ def problems(folder: Path, text: str) -> tuple[str, ...]:
 )
 def test_an_address_holds_no_secret(tmp_path, address):
     (told,) = problems(tmp_path, f"agent: {{http: '{address}'}}\n")
-    assert told == "agent.http: a key or password does not belong into a file"
+    assert told == "agent.http: a key or password does not belong in a file"
     (told,) = problems(tmp_path, f"judge: {{model: m, base_url: '{address}'}}\n")
-    assert told == "judge.base_url: a key or password does not belong into a file"
+    assert told == "judge.base_url: a key or password does not belong in a file"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_address_holds_no_secret(tmp_path, address):
 )
 def test_a_header_holds_no_secret(tmp_path, name, value):
     (told,) = problems(tmp_path, f"agent: {{http: 'https://h/', headers: {{{name}: '{value}'}}}}\n")
-    assert told == f"agent.headers.{name}: a key or password does not belong into a file"
+    assert told == f"agent.headers.{name}: a key or password does not belong in a file"
 
 
 @pytest.mark.parametrize(

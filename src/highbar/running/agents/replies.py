@@ -102,7 +102,7 @@ def _unknown_keys(keys: Sequence[Any]) -> str:
     first = keys[0] if isinstance(keys[0], str) else ""
     meant = near_miss(first, _READERS)
     hint = f"did you mean '{meant}'?" if meant else did_you_mean(first, _READERS)
-    known = hint or f"known: {some(list(_READERS), 20)}; an answer that is JSON belongs into output, as text"
+    known = hint or f"known: {some(list(_READERS), 20)}; an answer that is JSON belongs in output, as text"
     return f"unknown key{'s' if len(keys) > 1 else ''} {named} ({known})"
 
 

@@ -92,6 +92,9 @@ def _raised_at(error: BaseException) -> str:
     # If the function takes other arguments, the call itself fails, in our code.
     if trace is None or trace.tb_frame.f_globals.get("__package__") == __package__:
         return ""
+    # A module that cannot be compiled: Python's import system raises, and the message has the line.
+    if trace.tb_frame.f_code.co_filename.startswith("<frozen"):
+        return ""
     file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
     return f" ({file[:_LONGEST_FILE]}:{trace.tb_lineno})"
 

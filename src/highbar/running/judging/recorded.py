@@ -11,7 +11,7 @@ from highbar.model.judge_quality import CanaryReport
 from highbar.model.judgments import JudgeAnswer
 from highbar.running import folder
 from highbar.running.agents.replies import MOST_COST
-from highbar.running.journal_state import RunHistory
+from highbar.running.journal_state import JournalState
 from highbar.running.judging import sum_if_known
 from highbar.running.judging.questions import (
     JudgeFindings,
@@ -80,7 +80,7 @@ class JudgeTally:
 
 @contextmanager
 def judgments_of(
-    path: Path, history: RunHistory, distrust: str | None = None, tally: JudgeTally | None = None
+    path: Path, history: JournalState, distrust: str | None = None, tally: JudgeTally | None = None
 ) -> Iterator[Judgments]:
     """What the judge of a run said. If `distrust` says why none of it counts, every statement is undecided."""
     with folder.open_judgments(path) as judged_at:

@@ -41,7 +41,7 @@ def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQue
     """The judgments in the calls of the tool. Raises Unusable if there are none, or if the calls differ."""
     for call in calls:
         if call.get("name") != tool or not isinstance(call.get("arguments"), dict):
-            raise Unusable(f"it called {shown(call.get('name'))} in another way than it was told")
+            raise Unusable(f"it called {shown(call.get('name'))} but not as instructed")
     given = [call["arguments"] for call in calls]
     if any(one != given[0] for one in given):
         raise Unusable("it called the tool several times, each time with another judgment")
