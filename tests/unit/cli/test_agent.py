@@ -91,7 +91,7 @@ def test_a_busy_server_is_said_to_be_tried_again(tmp_path: Path) -> None:
         done = run(tmp_path, "agent", "try", "hello", "--agent", server.address)
     assert done.exit == 2
     assert "a run tries again" in " ".join(done.out.split())
-    assert "  asks to wait              7 s\n" in done.out
+    assert "  asks to wait  7 s\n" in done.out
     assert len(server.calls) == 1
 
 

@@ -85,7 +85,7 @@ def test_a_value_that_its_column_cannot_have(tmp_path, column, value, hint):
         ("a.json", '[{"id": "A", "passed": true}', "the array is cut off", "did the run end before"),
         ("a.json", '[{"id": "A", "passed": True}]', "this is not JSON", "write true, false and null"),
         ("a.json", '[{"id": "A", "passed": true, "passed": false}]', "duplicate key", "keep one of the two"),
-        ("a.csv", "id,passed\nA,true,x\n", "found 3 fields, wanted 2", "a field with a comma in it"),
+        ("a.csv", "id,passed\nA,true,x\n", "found 3 fields, wanted 2", "put a field that contains a comma"),
         ("a.csv", "id,passed,passed\nA,true,true\n", "duplicate column 'passed'", "keep one of the two"),
         ("a.csv", "id,passed,\nA,true,\n", "a column without a name", "a comma too many"),
         ("a.csv", "id;passed\nA;true\n", "the header is one field", "a comma between fields"),

@@ -166,7 +166,7 @@ def warnings(weights, **columns):
 
 def test_one_scenario_with_over_a_tenth_of_the_weight_is_said():
     (found,) = warnings([10] + [1] * 80)
-    assert "one scenario carries 11% of the weight" in found
+    assert "one scenario has 11% of the weight" in found
     assert warnings([9] + [1] * 81) == []
 
 
