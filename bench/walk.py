@@ -1,4 +1,4 @@
-"""How far a reader walks through one check, and how much there is to read: `scripts/walk` prints one table.
+"""How far a reader walks through one check, and what is hard to keep in mind: `scripts/walk` prints one table.
 
 `--checkout FOLDER` measures another checkout with the same interpreter, so that before and after can be compared;
 `--against FOLDER` puts one beside this one. `--list WORD` prints the places behind the lines whose name has that word.

@@ -1,9 +1,4 @@
-"""What a reader of the source has to hold in the head, counted without running it. `walk.py` prints it.
-
-A word is a part of a name that is split at `_` and at capitals: `RowMap` and `row_map` have the same two. Counted are
-the names that the source defines (functions, classes, parameters, fields and variables), in lower case, with at least
-three letters; `row` and `rows` are two words. Names that are only used, such as those of libraries, do not count.
-"""
+"""What makes the source hard to hold in the head, counted without running it; `walk.py` prints it."""
 
 from __future__ import annotations
 
@@ -16,9 +11,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from bench.walk_contracts import CONTRACTS
-
-WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 MUTABLE = re.compile(r"(list|dict|set|bytearray|defaultdict|Counter|deque|OrderedDict|Mutable\w+)\b")
 LIMIT = re.compile(r"_?(MOST|LARGEST|LONGEST|DEEPEST|HIGHEST|MAX|FEW|LEAST|SMALLEST|MANY)_")
 DIRECTIVE = re.compile(r"#\s*(noqa|type:|pragma|!)")
@@ -59,47 +51,18 @@ def modules(package: Path) -> list[Module]:
 def counts(package: Path) -> Iterator[Count]:
     """Every count of the source, in the order of the table."""
     source = modules(package)
-    lines = sum(len(module.lines) for module in source)
-    yield Count("lines of src", f"{lines:,}")
-    yield Count("files of src", f"{len(source)}")
-    yield Count("distinct words in identifiers", f"{len(words(source)):,}", tuple(sorted(words(source))))
-    found = [f"{module.path}:{node.lineno} {node.name}" for module, node in classes(source) if is_record(node)]
-    yield Count("dataclasses and structs", f"{len(found)}", tuple(found))
     yield repeated("class names that stand for two or more things", class_places(source))
-    yield repeated("public function names of two or more modules", function_places(source))
-    shared = {name: contract.what for name, contract in CONTRACTS.items() if is_shared(source, name)}
-    yield Count(
-        "  besides those of a contract", f"{len(shared)}", tuple(f"{name}: {what}" for name, what in shared.items())
-    )
-    yield repeated("file names that recur", file_places(source))
     inside, silent = local_imports(source)
     yield Count("imports inside functions", f"{inside}")
     yield Count("imports inside functions without a reason beside them", f"{len(silent)}", tuple(silent))
     fields = mutable_fields(source)
     yield Count("mutable fields of frozen dataclasses and structs", f"{len(fields)}", tuple(fields))
+    lines = sum(len(module.lines) for module in source)
     comments = sum(1 for module in source for _ in whole_line_comments(module))
     yield Count("comments on lines of their own per 1,000 lines", f"{comments / lines * 1000:.1f}")
     limits, bare = limit_constants(source)
     yield Count("limits: constants named MOST_, LARGEST_, MAX_, FEW_ …", f"{len(limits)}", tuple(limits))
     yield Count("limits without a reason beside them", f"{len(bare)}", tuple(bare))
-
-
-def words(source: list[Module]) -> set[str]:
-    """The words of every name that the source defines."""
-    names = {name for module in source for name in defined(module)}
-    split = {word.lower() for name in names for word in WORD.findall(name)}
-    return {word for word in split if len(word) > 2}
-
-
-def defined(module: Module) -> Iterator[str]:
-    """Every name that one module defines."""
-    for node in module.nodes:
-        if isinstance(node, Function | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
 
 
 def classes(source: list[Module]) -> Iterator[tuple[Module, ast.ClassDef]]:
@@ -123,46 +86,6 @@ def class_places(source: list[Module]) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
     for module, node in classes(source):
         places.setdefault(node.name.lstrip("_"), []).append(f"{module.path}:{node.lineno}")
-    return places
-
-
-def function_places(source: list[Module]) -> dict[str, list[str]]:
-    """Where each public function of a module is defined; methods belong to their class. A contract is one place."""
-    places: dict[str, list[str]] = {}
-    for module, node in functions(source):
-        place = f"{module.path}:{node.lineno}"
-        if keeps_contract(module, node.name):
-            place = f"contract: {CONTRACTS[node.name].what}"
-        found = places.setdefault(node.name, [])
-        if place not in found:
-            found.append(place)
-    return places
-
-
-def functions(source: list[Module]) -> Iterator[tuple[Module, Function]]:
-    """Every public function of every module."""
-    for module in source:
-        for node in module.tree.body:
-            if isinstance(node, Function) and not node.name.startswith("_"):
-                yield module, node
-
-
-def keeps_contract(module: Module, name: str) -> bool:
-    """If the module is one of those that share the name on purpose."""
-    return name in CONTRACTS and str(module.path).startswith(CONTRACTS[name].places)
-
-
-def is_shared(source: list[Module], name: str) -> bool:
-    """If two modules or more share the name on purpose."""
-    return sum(node.name == name and keeps_contract(module, name) for module, node in functions(source)) > 1
-
-
-def file_places(source: list[Module]) -> dict[str, list[str]]:
-    """The folders in which each file name is found."""
-    places: dict[str, list[str]] = {}
-    for module in source:
-        if module.path.name != "__init__.py":
-            places.setdefault(module.path.name, []).append(str(module.path))
     return places
 
 
