@@ -24,7 +24,8 @@ class LineExcerpt(Struct, frozen=True):
 class Problem(Struct, frozen=True):
     """One thing that is wrong with an input: where, what was found, what was wanted, and a hint.
 
-    `example` is text of several lines that the hint asks the user to paste.
+    `example` is text of several lines that the hint asks the user to paste. `code` names the kind of problem: the room
+    and what is wrong, such as `row.wrong-type`; `removed` stands for every option and key that is no more.
     """
 
     message: str
@@ -34,6 +35,7 @@ class Problem(Struct, frozen=True):
     hint: str | None = None
     excerpt: LineExcerpt | None = None
     example: str | None = None
+    code: str = ""
 
     @property
     def advice(self) -> str | None:
@@ -45,8 +47,13 @@ class Problem(Struct, frozen=True):
         """`file:line:column`, as far as they are known."""
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
 
+    @property
+    def coded_message(self) -> str:
+        """The message, with its code at the end."""
+        return f"{self.message} [{self.code}]" if self.code else self.message
+
     def __str__(self) -> str:
-        text = f"{self.place_text}: {self.message}" if self.place_text else self.message
+        text = f"{self.place_text}: {self.coded_message}" if self.place_text else self.coded_message
         return f"{text}\nhint: {self.advice}" if self.advice else text
 
 

@@ -128,7 +128,7 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
         place = problem.place_text
         # The colon that follows the place is escaped with it: after a file named `:`, the two would be a CI command.
         where = visible(f"{place}:").removesuffix(":")
-        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
+        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.coded_message))
         if problem.excerpt:
             lines += _excerpt(problem.excerpt, problem.line)
         if problem.hint:
