@@ -34,7 +34,8 @@ def clustered_bounds(
     largest = max(sizes.values(), default=0)
     if largest > MOST_IN_ORDER:
         return _by_design_effect(database, layout, same, alpha, ranked, sizes)
-    database.define("ordered", _ordered_trials(ranked, layout), materialized=largest > ALL_IN_ORDER)
+    # Always stored: after a stored "ordered" of larger groups, DuckDB cannot replace it with a view.
+    database.define("ordered", _ordered_trials(ranked, layout), materialized=True)
     return _by_order(database, same, alpha, sizes)
 
 

@@ -275,3 +275,19 @@ def test_the_bar_shows_the_share_that_is_done_and_wanders_where_that_is_unknown(
     assert _bar(7.0, 3.0) == "=" * 30
     assert _bar(0.0, 0.0) == "=" * 6 + " " * 24
     assert _bar(-1.0, 1.0) == " " * 5 + "=" * 6 + " " * 19
+
+
+def test_a_percentile_over_all_of_a_large_file_and_over_a_small_slice_is_found(tmp_path):
+    # Repeated trials, a file beyond the size whose queries are stored, and a slice of fewer than 1,000 trials.
+    rows = (
+        {"id": f"s{scenario}", "trial": trial, "category": "rare" if scenario % 20 else "frequent"}
+        | {"latency_ms": (scenario * 7 + trial) % 1000, "passed": True, "output": "x" * 40}
+        for scenario in range(4000)
+        for trial in (1, 2)
+    )
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "highbar.yaml").write_text(
+        'rules: [{metric: latency_p95, threshold: "< 5s"},'
+        ' {metric: latency_p95, where: {category: frequent}, threshold: "< 5s"}]\n'
+    )
+    assert run(tmp_path, "check", "results.jsonl").exit == 0
