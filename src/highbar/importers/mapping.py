@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import NoReturn
 
-from highbar.columns import JUDGMENTS, column_names, of_form
+from highbar.columns import JUDGING, JUDGMENTS, column_names, of_form
 from highbar.errors import InputError
 from highbar.importers import Read, Row
 from highbar.importers.limits import LONGEST_NUMBER
@@ -196,29 +196,30 @@ def _says_something(scope: Scope, name: str) -> bool:
 
 def _first_value(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
     """The first value that a feed gives; for `error` the first nonempty one, so that an empty text hides no error."""
-    values = (value for feed in feeds if (value := _value(feed, scope)) is not None)
+    judges = column in JUDGING
+    values = (value for feed in feeds if (value := _value(feed, scope, judges=judges)) is not None)
     if column != "error":
         return next(values, None)
     errors = list(values)
     return next((error for error in errors if error != ""), errors[0] if errors else None)
 
 
-def _value(feed: Feed, scope: Scope) -> object:
+def _value(feed: Feed, scope: Scope, *, judges: bool) -> object:
     """The value of one feed for a record; None if it gives no value."""
-    if feed.when is not None and not _holds(feed.when, scope):
+    if feed.when is not None and not _holds(feed.when, scope, judges=judges):
         return None
     if feed.path is None:
         return _plain(feed.value)
     value = value_at(feed.path, scope)
     if feed.each is not None:
-        return _element_values(feed, value, scope)
+        return _element_values(feed, value, scope, judges=judges)
     # Before the default: `exists` is the only check that says something about an absent value.
     if feed.check is not None and feed.check.operator == "exists":
         return _passes(feed.check, value, scope)
     if value is None:
         return _plain(feed.default)
     if feed.check is not None:
-        return _passes(feed.check, value, scope)
+        return _checked(feed.check, feed.path, value, scope, judges=judges)
     if feed.values is not None:
         text = scalar_text(value)
         if text is None or text not in feed.values:
@@ -229,7 +230,7 @@ def _value(feed: Feed, scope: Scope) -> object:
     return _times(feed, value, scope) if feed.times is not None else value
 
 
-def _element_values(feed: Feed, value: object, scope: Scope) -> object:
+def _element_values(feed: Feed, value: object, scope: Scope, *, judges: bool) -> object:
     if value is None:
         return None
     if not isinstance(value, list):
@@ -237,22 +238,39 @@ def _element_values(feed: Feed, value: object, scope: Scope) -> object:
     found: list[object] = []
     for number, element in enumerate(value):
         inner = scope.inside(element, number)
-        if feed.where is not None and not _holds(feed.where, inner):
+        if feed.where is not None and not _holds(feed.where, inner, judges=judges):
             continue
         if isinstance(feed.each, Feed):
-            found.append(_value(feed.each, inner))
+            found.append(_value(feed.each, inner, judges=judges))
         elif feed.each is not None:
-            found.append({name: _value(part, inner) for name, part in feed.each})
+            found.append({name: _value(part, inner, judges=judges) for name, part in feed.each})
     return found
 
 
-def _holds(when: When, scope: Scope) -> bool:
-    return all(_passes(check, value_at(path, scope), scope) for path, check in when.checks)
+def _holds(when: When, scope: Scope, *, judges: bool = False) -> bool:
+    return all(_checked(check, path, value_at(path, scope), scope, judges=judges) for path, check in when.checks)
+
+
+def _checked(check: Check, path: Path, value: object, scope: Scope, *, judges: bool) -> bool | None:
+    """Whether a value passes; None if it is an empty list, of which nothing was looked at.
+
+    Refuses a list where it judges, unless the mapping says how many of its elements must pass.
+    """
+    if isinstance(value, list) and check.operator != "exists":
+        if judges and check.of is None:
+            hint = f"beside {check.operator}: all: true, if every element must meet it; any: true, if one is enough"
+            refuse(f"{scope.place}: {path.text}: found {shown(value)}, wanted one value", hint=hint)
+        if not value and check.of is not None:
+            return None
+    return _passes(check, value, scope)
 
 
 def _passes(check: Check, value: object, scope: Scope) -> bool:
     if check.operator == "exists":
         return (value is not None) == check.values[0]
+    if check.of is not None and isinstance(value, list):
+        met = (item is not None and _passes(check, item, scope) for item in value)
+        return bool(value) and (all if check.of == "all" else any)(met)
     if check.operator in ("is", "is_not"):
         given = value if isinstance(value, list) else [value]
         equal = any(_same(item, wanted, cells=scope.cells) for item in given for wanted in check.values)

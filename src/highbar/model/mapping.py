@@ -34,11 +34,15 @@ class Path(Struct, frozen=True):
     base: Literal["record", "outer", "document", "key", "number", "repeat"] = "record"
 
 
-class Check(Struct, frozen=True):
-    """A condition on a value: one of `values`, none of them, at least or at most the first, or present at all."""
+class Check(Struct, frozen=True, omit_defaults=True):
+    """A condition on a value: one of `values`, none of them, at least or at most the first, or present at all.
+
+    Of a list, `of` says which elements must meet it; a column that judges takes no list without that.
+    """
 
     operator: Literal["is", "is_not", "at_least", "at_most", "exists"]
     values: tuple[Scalar, ...]
+    of: Literal["all", "any"] | None = None
 
 
 class When(Struct, frozen=True):

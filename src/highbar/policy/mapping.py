@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 MAP_KEYS = ("rows", "where", "columns", "description")
 CHECKS = ("is", "is_not", "at_least", "at_most", "exists")
-FEED_KEYS = ("path", "value", *CHECKS, "values", "as", "times", "default", "when", "each", "where")
+ELEMENTS = ("all", "any")
+FEED_KEYS = ("path", "value", *CHECKS, *ELEMENTS, "values", "as", "times", "default", "when", "each", "where")
 TYPES = ("text", "number", "boolean")
 _DEEPEST = 4
 
@@ -139,6 +140,8 @@ def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
         cursor.refuse(f"found {' and '.join(turned)}, wanted one of them")
     if turned and ("times" in fields or "as" in fields):
         cursor.refuse(f"times and as do not go with {turned[0]}")
+    if set(ELEMENTS) & set(fields) and not set(CHECKS) & set(fields):
+        cursor.refuse("all and any say which elements of a list must meet is, is_not, at_least or at_most")
     if "where" in fields and "each" not in fields:
         cursor.refuse("where chooses elements, so it needs each")
     if {"exists", "each"} & set(fields) and "default" in fields:
@@ -147,6 +150,7 @@ def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
 
 def _check(fields: dict[str, Cursor]) -> Check | None:
     """The condition of a feed or of one path of a `when`, if it has one."""
+    of = _elements(fields)
     for operator in CHECKS:
         if operator not in fields:
             continue
@@ -164,8 +168,21 @@ def _check(fields: dict[str, Cursor]) -> Check | None:
         if operator in ("at_least", "at_most") and (len(values) > 1 or not isinstance(values[0], Fraction)):
             cursor.refuse_kind("a number")
             return None
-        return Check(cast("Literal['is', 'is_not', 'at_least', 'at_most']", operator), values)
+        return Check(cast("Literal['is', 'is_not', 'at_least', 'at_most']", operator), values, of)
     return None
+
+
+def _elements(fields: dict[str, Cursor]) -> Literal["all", "any"] | None:
+    """Which elements of a list must meet the condition, if it says so."""
+    said = [key for key in ELEMENTS if key in fields]
+    for key in said:
+        if _scalar(fields[key]) is not True:
+            fields[key].refuse_kind("true")
+        elif key != said[0]:
+            fields[key].refuse("found all and any, wanted one of them")
+        elif "exists" in fields:
+            fields[key].refuse(f"{key} does not go with exists")
+    return cast("Literal['all', 'any']", said[0]) if said else None
 
 
 def _when(cursor: Cursor) -> When | None:
@@ -180,13 +197,13 @@ def _when(cursor: Cursor) -> When | None:
         except PathError as error:
             entry.refuse(str(error))
             continue
-        fields = entry.fields(CHECKS) if entry.is_kind("mapping") else {"is": entry}
-        if len(fields) > 1:
+        fields = entry.fields((*CHECKS, *ELEMENTS)) if entry.is_kind("mapping") else {"is": entry}
+        if len(set(fields) & set(CHECKS)) > 1:
             entry.refuse("wanted one condition")
         check = _check(fields)
         if check is not None:
             checks.append((path, check))
-        elif not fields:
+        elif not set(fields) & set(CHECKS):
             entry.refuse("found no condition", f"known: {', '.join(CHECKS)}")
     return When(tuple(checks)) if checks else None
 
@@ -245,6 +262,8 @@ _CHECKS = {
     "at_least": {"type": "number", "description": "True from this number on."},
     "at_most": {"type": "number", "description": "True up to this number."},
     "exists": {"type": "boolean", "description": "True if there is a value (false: if there is none)."},
+    "all": {"const": True, "description": "Of a list: if this is so of every element, and it has one."},
+    "any": {"const": True, "description": "Of a list: if this is so of any element."},
 }
 
 
