@@ -84,6 +84,12 @@ def _kills(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _own_keys(_: Sequence[str]) -> Attempt:
+    from tests.laws.own_keys import attempt
+
+    return attempt
+
+
 def _sequential(_: Sequence[str]) -> Attempt:
     from tests.laws.sequential import attempt
 
@@ -120,6 +126,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "deciding": _deciding,  # runs: stopped when they are decided, they come to what all of them would have come to
     "interruptions": _interruptions,  # runs: interrupted at any request and resumed, they come to the same verdict
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
+    "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
     "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass

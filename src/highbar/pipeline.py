@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
-from highbar.load.refusals import refuse_categories
+from highbar.load.refusals import refuse_categories, refuse_suite_keys
 from highbar.load.results import Results, open_results
 from highbar.model import Policy, Verdict
 from highbar.model.job import SILENT, Job, JobWatch, Wants
@@ -44,6 +44,7 @@ def with_order(wants: Wants, found: Results) -> Wants:
 def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> CheckResult:
     """Judge sums that are already computed: the part of a check that reads no rows."""
     refuse_categories(found, sums.categories)
+    refuse_suite_keys(policy, sums.columns)
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
         return CheckResult(make_verdict(job, policy, found, sums), policy, sums)

@@ -22,9 +22,8 @@ from highbar.mcp_server.tools import TOOLS
 from highbar.policy import reading
 from highbar.policy.schema import schema as policy_schema
 from highbar.report import REPORTERS
-from highbar.suite.identity import TOP_KEYS
+from highbar.suite.identity import SCENARIO_KEYS, TOP_KEYS
 from highbar.suite.judge_settings import JUDGE_KEYS
-from highbar.suite.scenarios import SCENARIO_KEYS
 from highbar.suite.settings import AGENT_KEYS, RUN_KEYS
 from tests.docs.pages import ROOT, blocks
 

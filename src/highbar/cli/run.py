@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
@@ -326,6 +326,7 @@ def _prepare(
         options = choices.options(bar.agent_version, policy)
         prepared = preparing.prepare(Path(file), options, os.environ, checkout=checkout(os.environ))
         _say_notes(prepared.suite)
+        _warn_of_texts(prepared.suite, policy, bar.slices)
         if policy is not None and policy.suite is not None:
             _refuse_another_suite(prepared, policy.suite.file)
     return prepared
@@ -346,6 +347,17 @@ def _say_notes(suite: Suite) -> None:
     """Print what a suite of another tool asks for that this run does not do."""
     for note in () if suite.rewritten is None else suite.rewritten.notes:
         streams.say(f"note: {suite.file}: {note}")
+
+
+def _warn_of_texts(suite: Suite, policy: Policy | None, slices: Iterable[str]) -> None:
+    """Print a warning about columns of text in the suite that neither it nor the policy names."""
+    from highbar.policy import named_columns  # not needed for help and usage errors
+    from highbar.suite import unread_columns  # as above
+
+    known = {*slices, *(() if policy is None else named_columns(policy))}
+    unread = [name for name in suite.own_texts if name not in known]
+    if unread:
+        streams.say(f"warning: {unread_columns(suite.file, unread)}")
 
 
 def _refuse_beside_resume(suite: str | None, choices: RunChoices) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from highbar.cli.streams import print_described
+from highbar.cli.streams import print_described, say
 from highbar.language.phrases import count
 from highbar.report import Display
 from highbar.report.layout import columns, paragraph, title
@@ -29,9 +29,15 @@ def command(files: tuple[str, ...]) -> int:
 
     Nothing is run. FILE is YAML, JSON, JSONL or CSV.
     """
-    from highbar.suite import read  # help and completion need neither the reader nor its YAML parser
+    from highbar.suite import read, unread_columns  # help and completion need neither the reader nor its YAML parser
 
-    return print_described(files, lambda file, screen: _describe(read(file), screen))
+    def describe(file: str, screen: Display) -> str:
+        suite = read(file)
+        if suite.own_texts:
+            say(f"warning: {unread_columns(suite.file, suite.own_texts)}")
+        return _describe(suite, screen)
+
+    return print_described(files, describe)
 
 
 def _describe(suite: Suite, screen: Display) -> str:
@@ -39,6 +45,10 @@ def _describe(suite: Suite, screen: Display) -> str:
 
     scenarios, trials = count(len(suite.scenarios), "scenario"), count(suite.trials, "trial")
     lines = [f"{visible(suite.file or 'suite')} is valid: {scenarios}, {trials}"]
+    if suite.own_columns:
+        lines.append(visible(f"columns of your own: {', '.join(suite.own_columns)}"))
+    if suite.ignored:
+        lines.append(visible(f"columns of results, which are not compared: {', '.join(suite.ignored)}"))
     if suite.description:
         lines.append(visible(suite.description))
     lines += [*title("Scenarios", screen), *columns(_categories(words.by_category(suite)), 2, screen)]

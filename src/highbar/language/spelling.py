@@ -74,6 +74,16 @@ def near_miss(word: str, candidates: Iterable[str]) -> str | None:
     return _near_miss(word, frozenset(candidates))
 
 
+def same_word(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `word` is, apart from look-alikes, case, underscores and the plural.
+
+    >>> same_word("expectedOutput", ["expected_output"]), same_word("level", ["never"])
+    ('expected_output', None)
+    """
+    bare = _bare(folded_word(word))
+    return next((name for name, _, bare_name in _folded_words(frozenset(candidates)) if bare == bare_name), None)
+
+
 @lru_cache(maxsize=4096)
 def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
     """`near_miss`, cached: thousands of scenarios have the same few columns and categories."""

@@ -13,6 +13,7 @@ from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.load import accounts, hints
 from highbar.load.results import Results
+from highbar.model import Policy
 from highbar.model.requests import ColumnRange
 
 MOST_NEAR_MISSES = 20
@@ -129,6 +130,15 @@ def refuse_columns(results: Results, columns: Sequence[str]) -> None:
     problems += _near_misses(results, "column", columns, known, policy.allow_columns)
     if problems:
         raise InputError(*problems, *_row_problems(results))
+
+
+def refuse_suite_keys(policy: Policy, columns: Collection[str]) -> None:
+    """Refuse keys of a listed suite that mean a check or a question to other tools, unless the results have them."""
+    unknown = {} if policy.suite is None else {k: at for k, at in policy.suite.elsewhere.items() if k not in columns}
+    if policy.suite is not None and unknown:
+        from highbar.suite import words_elsewhere  # only for suites that are refused
+
+        raise words_elsewhere(policy.suite.file, unknown)
 
 
 def refuse_categories(results: Results, categories: Sequence[str]) -> None:

@@ -311,10 +311,16 @@ DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
 
 
 class SuiteDemands(Struct, frozen=True):
-    """The scenarios that must all have a result, with the columns that the suite file fixes for them."""
+    """The scenarios that must all have a result, with the columns that the suite file fixes for them.
+
+    `own_texts` are columns of the user's own with text that the file does not name. `elsewhere` has the keys of a list
+    that mean a check or a question to other tools, unless the results have such a column; each with its path.
+    """
 
     file: str
     scenarios: Mapping[str, Mapping[str, str]]  # id -> {"category": …, "capability": …}
+    own_texts: tuple[str, ...] = ()
+    elsewhere: Mapping[str, tuple[str | int, ...]] = {}
 
     @property
     def demands(self) -> bool:

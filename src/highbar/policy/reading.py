@@ -238,6 +238,11 @@ def chosen_by(policy: Policy) -> tuple[str, ...]:
     return tuple(dict.fromkeys(column for where in _wheres(policy) for column, _ in where))
 
 
+def named_columns(policy: Policy) -> frozenset[str]:
+    """The columns that the policy names: to slice by, to select by, or as meant."""
+    return frozenset({*policy.slices, *chosen_by(policy), *(name for name, _ in policy.select), *policy.allow_columns})
+
+
 def _wheres(policy: Policy) -> Iterator[Where]:
     """The filters on scenarios of rules and metrics."""
     yield from (rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule))

@@ -21,8 +21,8 @@ def read_suite(cursor: Cursor, folder: Path, settings: Policy) -> SuiteDemands |
 
     path = folder / name
     try:
-        scenarios = read_fixed(path, settings.allow_columns, settings.allow_categories)
+        fixed = read_fixed(path, settings.allow_columns, settings.allow_categories)
     except InputError as error:
         cursor.problems.extend(error.problems)
         return None
-    return SuiteDemands(str(path), scenarios)
+    return SuiteDemands(str(path), fixed.scenarios, fixed.texts, fixed.elsewhere)

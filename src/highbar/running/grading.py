@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from highbar import checks
 from highbar.checks import Check, Finding, Functions
 from highbar.checks.tree import no
-from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.calls import EMPTY_REPLY
 from highbar.running.judging.questions import ANSWER, CANNOT_TELL, NO_FINDINGS, JudgeFindings, Judgments, tables
@@ -112,9 +111,6 @@ class Grader:
         if version is not None:
             row["agent_version"] = version
         row |= scenario.row
-        for name, value in scenario.columns.items():
-            if not isinstance(value, str) and name not in COLUMN_NAMES:
-                row[name] = with_distinct_keys(value)
         if ended is not None:
             row["attempts"] = ended.attempts
         return row

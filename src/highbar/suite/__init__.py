@@ -1,7 +1,9 @@
 """A suite file in, a checked suite out: scenarios with their checks, and the settings of agent, judge and run.
 
     read(path), read_values(mapping)    -> Suite, or InputError with all problems at once
-    read_fixed(path)                    -> by id, the columns that results are compared with: a policy's `suite`
+    read_fixed(path)                    -> the columns that results are compared with: a policy's `suite`
+    unread_columns(file, names)         -> the warning about columns of text that nothing names
+    words_elsewhere(path, keys)         -> the InputError about keys that only other tools know
     unmet_needs(suite, environment)     -> what a run of the suite still needs, as problems with their lines
 
 From the file to the suite:
@@ -13,6 +15,7 @@ From the file to the suite:
     settings, judge_settings, secrets          agent, run and judges
     behaviors, canaries, messages              the glossary, and known answers
     identity, scenarios, check_files           scenarios, each with its id and its digest
+    own_columns                                keys that Highbar does not know
     values, amounts                            single values of any block
 
 `fixed_columns` reads only what a policy compares. `agent_text` and `judge_text` read what is named outside of a suite.
@@ -20,8 +23,9 @@ From the file to the suite:
 """
 
 from highbar.suite.needs import unmet_needs
+from highbar.suite.own_columns import unread_columns
 from highbar.suite.parts import Agent, Behavior, Canary, Judge, RunSettings, Scenario, Suite, Variable
-from highbar.suite.reading import read, read_fixed, read_values
+from highbar.suite.reading import read, read_fixed, read_values, words_elsewhere
 
 __all__ = [
     "Agent",
@@ -36,4 +40,6 @@ __all__ = [
     "read_fixed",
     "read_values",
     "unmet_needs",
+    "unread_columns",
+    "words_elsewhere",
 ]

@@ -8,25 +8,32 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from highbar.documents.problems import ValueCursor
 from highbar.suite.behaviors import Glossary
 from highbar.suite.canaries import read_canaries
 from highbar.suite.fixed_columns import read_fixed_columns
-from highbar.suite.identity import TOP_KEYS, listed_scenarios, read_entries
+from highbar.suite.identity import OWN_COLUMNS, TOP_KEYS, lists_only, read_entries
 from highbar.suite.judge_settings import read_judges
+from highbar.suite.own_columns import OwnColumns, named_columns, refuse_elsewhere
 from highbar.suite.parts import Canary, RunSettings, Scenario, Suite
-from highbar.suite.scenarios import ASKED, CHECKED, ScenarioReader, read_defaults
+from highbar.suite.scenarios import ScenarioReader, read_defaults
 from highbar.suite.settings import read_agent, read_run_settings, variables_in_settings
 from highbar.suite.values import refuse_unknown, text_value
 
 
 def build(values: Any, place: ValueCursor, folder: Path | None, file: tuple[str | None, str | None]) -> Suite | None:
     """The suite; None if something is wrong with it. `file` is the file's name and the digest of its bytes."""
-    if _lists_only(values):
+    if lists_only(values):
         fixed = read_fixed_columns(values, place)
-        scenarios = {id_: Scenario(id_, columns) for id_, columns in fixed.items()}
-        return Suite(scenarios, *file, lists_only=True, is_list=True) if scenarios else None
+        for key, path in fixed.elsewhere.items():  # there are no results here that could have such a column
+            refuse_elsewhere(key, place.at(*path))
+        scenarios = {id_: Scenario(id_, columns) for id_, columns in fixed.scenarios.items()}
+        if not scenarios:
+            return None
+        listed = Suite(scenarios, *file, lists_only=True, is_list=True)
+        return replace(listed, own_columns=tuple(fixed.own), ignored=tuple(fixed.ignored))
     top = values if isinstance(values, dict) else {"scenarios": values}
     if top is values:
         refuse_unknown(top, TOP_KEYS, place)
@@ -35,7 +42,8 @@ def build(values: Any, place: ValueCursor, folder: Path | None, file: tuple[str 
     run = read_run_settings(top["run"], place.at("run")) if "run" in top else RunSettings()
     defaults = read_defaults(top["defaults"], place.at("defaults")) if "defaults" in top else {}
     glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_agent_flag(top, "reports_behaviors"))
-    reader = ScenarioReader(place, glossary, run, defaults, folder, quality=_agent_flag(top, "reports_quality"))
+    own = OwnColumns(named_columns(top.get(OWN_COLUMNS, []), place.at(OWN_COLUMNS)))
+    reader = ScenarioReader(place, glossary, run, defaults, folder, own, quality=_agent_flag(top, "reports_quality"))
     scenarios = {
         entry.id: found for entry in read_entries(values, place) if (found := reader.scenario(entry)) is not None
     }
@@ -57,17 +65,10 @@ def build(values: Any, place: ValueCursor, folder: Path | None, file: tuple[str 
         run=run,
         variables=replaced,
         is_list=top is not values,
+        own_columns=tuple(own.all),
+        own_texts=own.unread,
         digest=_digest(scenarios.values(), canaries),
     )
-
-
-def _lists_only(values: Any) -> bool:
-    """Whether the file only lists scenarios, without asking or checking anything."""
-    items, start = listed_scenarios(values)
-    if start or not isinstance(items, list):
-        return False
-    used = {*ASKED, *CHECKED}
-    return not any(isinstance(item, dict) and not used.isdisjoint(item) for item in items)
 
 
 def _digest(scenarios: Iterable[Scenario], canaries: tuple[Canary, ...]) -> str:

@@ -19,7 +19,7 @@ from highbar.suite.decoding import NotPlain, decode
 from highbar.suite.located import Located, Position
 
 _LISTS = frozenset({"expected_behaviors", "must_not", "turns"})
-_MAPPINGS = frozenset({"answer", "expected_behaviors", "must_not", "tags", "predict"})
+_MAPPINGS = frozenset({"answer", "expected_behaviors", "must_not", "tags", "predict", "columns"})
 _TEXTS = frozenset({"equals", "contains", "contains_all", "starts_with", "matches", "calls", "python", "judge"})
 """Checks that take text: `true` and `10` in their cells are text, not a boolean and a number."""
 
@@ -94,8 +94,8 @@ def _scenario(header: list[str], cells: list[str]) -> dict[str, Any]:
         elif first in ("expected_behaviors", "must_not") and "." in rest:
             behavior, _, check = rest.rpartition(".")
             found.setdefault(first, {}).setdefault(behavior, {})[check] = _cell(check, cell)
-        elif first == "tags":
-            found.setdefault(first, {})[rest] = cell
+        elif first in ("tags", "columns"):
+            found.setdefault(first, {})[rest] = cell if first == "tags" else scalar(cell)
         else:
             found.setdefault(first, {})[rest] = _cell(rest, cell)
     return found

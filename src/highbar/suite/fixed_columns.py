@@ -6,66 +6,106 @@ This is what a policy's `suite` needs. Checks are not read: recorded results do 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from highbar.columns import SCENARIO_TEXTS
-from highbar.documents.problems import ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.documents.scalars import as_written
 from highbar.suite.identity import (
-    FIXED_COLUMNS,
     LISTS,
-    RUN_COLUMNS,
+    OWN_COLUMNS,
+    SCENARIO_KEYS,
+    TOP_KEYS,
+    WRITTEN_BY_A_RUN,
     SuiteEntry,
     behavior_names,
     check_category,
-    check_key,
+    lists_only,
     read_entries,
+    refuse_written_by_a_run,
 )
 from highbar.suite.limits import LONGEST_LABEL
-from highbar.suite.values import tags_value, text_value
+from highbar.suite.own_columns import OwnColumns, named_columns
+from highbar.suite.values import refuse_unknown, tags_value, text_value
 
-_KNOWN = ("id", "tags", *FIXED_COLUMNS)
-_NOT_COMPARED = RUN_COLUMNS | {"id", "description", "turns", "messages", "trials", "timeout", "predict"}
+
+class FixedColumns(Struct, frozen=True):
+    """By id, the columns that a suite fixes for a scenario; and what only the results can tell about the others.
+
+    `own` are the user's own columns. `texts` are those with text that a suite with questions or checks does not name.
+    `elsewhere` has keys of a list that are the words of another tool, unless they are columns of the results, each
+    with the path of its first place. `ignored` has keys of a list that are columns of results only.
+    """
+
+    scenarios: Mapping[str, Mapping[str, str]]
+    own: Collection[str] = ()
+    texts: tuple[str, ...] = ()
+    elsewhere: Mapping[str, ValuePath] = {}
+    ignored: Collection[str] = ()
 
 
 def read_fixed_columns(
     values: Any, place: ValueCursor, allow_columns: Collection[str] = (), allow_categories: Collection[str] = ()
-) -> dict[str, Mapping[str, str]]:
-    """By id, the columns that the suite fixes for a scenario, defaults included.
+) -> FixedColumns:
+    """The columns that the suite fixes for its scenarios, defaults included.
 
     The last two have near misses of columns and categories that are meant as written.
     """
+    top = values if isinstance(values, dict) else {}
+    refuse_unknown(top, TOP_KEYS, place)
+    named = named_columns(top.get(OWN_COLUMNS, []), place.at(OWN_COLUMNS))
+    own = OwnColumns(named, is_list=lists_only(values), allowed=allow_columns)
+    ignored: dict[str, None] = {}
 
     def columns(entry: SuiteEntry) -> dict[str, str]:
-        return _entry_columns(entry, place, allow_columns, allow_categories)
+        if own.is_list:
+            ignored.update(dict.fromkeys(key for key in entry.keys if key in WRITTEN_BY_A_RUN))
+        return dict(_entry_columns(entry, place, own, allow_categories))
 
-    defaults = values.get("defaults") if isinstance(values, dict) else None
+    defaults = top.get("defaults")
     given = columns(SuiteEntry("", ("defaults",), defaults)) if isinstance(defaults, dict) else {}
-    return {entry.id: {**given, **columns(entry)} for entry in read_entries(values, place)}
+    scenarios = {entry.id: {**given, **columns(entry)} for entry in read_entries(values, place)}
+    return FixedColumns(scenarios, own.all, own.unread, own.elsewhere, ignored)
 
 
 def _entry_columns(
-    entry: SuiteEntry, place: ValueCursor, allow_columns: Collection[str], allow_categories: Collection[str]
-) -> dict[str, str]:
-    found: dict[str, str] = {}
+    entry: SuiteEntry, place: ValueCursor, own: OwnColumns, allow_categories: Collection[str]
+) -> Iterator[tuple[str, str]]:
     for key, value in entry.keys.items():
-        if key in SCENARIO_TEXTS:
-            text = text_value(value, place.at(*entry.path, key))
-            if text is not None and (
-                key != "category" or check_category(text, place, (*entry.path, key), allow_categories)
-            ):
-                found[key] = text
-        elif key in LISTS:
-            found[key] = json.dumps(behavior_names(value, place, (*entry.path, key)), ensure_ascii=False)
-        elif key == "answer":
-            if value not in (None, "", [], {}):
-                found[key] = "given"  # only that there is one: a row says in `correct` whether it was met
-        elif key == "tags":
-            tags = tags_value(value, place.at(*entry.path, key))
-            found |= {f"tags.{name}": text for name, text in tags.items()}
-        elif key not in _NOT_COMPARED and check_key(key, _KNOWN, place, entry.path, allow_columns):
-            own = as_written(value)
-            if own is not None and len(own) <= LONGEST_LABEL:
-                found[key] = own
-    return found
+        inside = place.at(*entry.path, key)
+        if key in WRITTEN_BY_A_RUN:
+            if not own.is_list:
+                refuse_written_by_a_run(key, inside)
+        elif key in SCENARIO_KEYS and key != OWN_COLUMNS:
+            yield from _known_columns(key, value, inside, allow_categories)
+        else:
+            for name, found in own.read(key, value, place.at(*entry.path)):
+                yield from _label(name, found)
+
+
+def _known_columns(
+    key: str, value: Any, place: ValueCursor, allow_categories: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """The columns that one key of Highbar fixes; none for keys that results are not compared with."""
+    if key in SCENARIO_TEXTS:
+        text = text_value(value, place)
+        if text is not None and (key != "category" or check_category(text, place, (), allow_categories)):
+            yield key, text
+    elif key in LISTS:
+        yield key, json.dumps(behavior_names(value, place, ()), ensure_ascii=False)
+    elif key == "answer":
+        if value not in (None, "", [], {}):
+            yield key, "given"  # only that there is one: a row says in `correct` whether it was met
+    elif key == "tags":
+        yield from ((f"tags.{name}", text) for name, text in tags_value(value, place).items())
+    elif key in ("weight", "expected"):
+        yield from _label(key, value)
+
+
+def _label(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    text = as_written(value)
+    if text is not None and len(text) <= LONGEST_LABEL:
+        yield name, text

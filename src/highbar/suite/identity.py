@@ -19,7 +19,20 @@ FIXED_COLUMNS = (*SCENARIO_TEXTS, "weight", "expected", "answer", *LISTS)
 """The columns that a suite may fix for a scenario, besides its tags and the user's own columns."""
 RUN_COLUMNS = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
 """The columns that a run writes, or that the agent is asked with."""
-TOP_KEYS = ("suite", "description", "agent", "judge", "judges", "run", "behaviors", "defaults", "canaries", "scenarios")
+OWN_COLUMNS = "columns"
+"""At the top of a file, the names of the user's own columns; in a scenario, such columns under any name."""
+TOP_KEYS = (
+    *("suite", "description", "agent", "judge", "judges", "run", "behaviors", "defaults", "canaries"),
+    *(OWN_COLUMNS, "scenarios"),
+)
+ASKED = ("input", "turns", "messages")
+CHECKED = ("answer", "expected", "expected_behaviors", "must_not")
+SCENARIO_KEYS = ("id", "description", *ASKED, "trials", "timeout", "predict", "tags", *FIXED_COLUMNS, OWN_COLUMNS)
+_ONLY_OF_A_RUN = {"found", "missed", "attempts", "tool_calls", "agent_tags", "left_out", "judged"}
+WRITTEN_BY_A_RUN = (RUN_COLUMNS - {"input"}) | _ONLY_OF_A_RUN
+"""Columns of a row that say what happened; a scenario cannot have them."""
+KNOWN_NAMES = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
+"""Names of which the user's own columns must not be near misses: results with such a column would be refused."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _NO_SCENARIO = "the suite has no scenario, wanted a list of ids, or of {id, category, …}"
 
@@ -30,6 +43,15 @@ class SuiteEntry(Struct, frozen=True):
     id: str
     path: ValuePath
     keys: Mapping[str, Any]
+
+
+def lists_only(values: Any) -> bool:
+    """Whether a file only lists scenarios, without asking or checking anything."""
+    items, start = listed_scenarios(values)
+    if start or not isinstance(items, list):
+        return False
+    used = {*ASKED, *CHECKED}
+    return not any(isinstance(item, dict) and not used.isdisjoint(item) for item in items)
 
 
 def listed_scenarios(values: Any) -> tuple[Any, ValuePath]:
@@ -80,14 +102,11 @@ def read_id(value: Any, place: ValueCursor, path: ValuePath) -> str | None:
     return None
 
 
-def check_key(
-    key: str, known: Collection[str], place: ValueCursor, path: ValuePath, allowed: Collection[str] = ()
-) -> bool:
-    """Whether a key is no near miss of a known one, or is `allowed`; a near miss is noted as a problem."""
-    missed = None if key in allowed else near_miss(key, known)
-    if missed:
-        place.at(*path, key).refuse(f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
-    return not missed
+def refuse_written_by_a_run(key: str, place: ValueCursor) -> None:
+    """Note that a scenario has a column that only a run can write."""
+    meant = {"trial": "trials", "behaviors": "expected_behaviors"}.get(key)
+    hint = f"did you mean '{meant}'?" if meant else "a scenario says what is asked and expected"
+    place.refuse(f"'{key}' is a column that a run writes", hint)
 
 
 def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: Collection[str] = ()) -> bool:

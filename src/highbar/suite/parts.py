@@ -143,7 +143,11 @@ class Variable(Struct, frozen=True):
 
 
 class Suite(Struct, frozen=True):
-    """A suite file. `lists_only`: it only lists the scenarios that must have a result, and cannot be run."""
+    """A suite file. `lists_only`: it only lists the scenarios that must have a result, and cannot be run.
+
+    `own_columns` are the user's own; `own_texts` are those of them with text that the file does not name itself.
+    `ignored` has keys of a list that are columns of results only.
+    """
 
     scenarios: Mapping[str, Scenario]
     file: str | None = None
@@ -158,6 +162,9 @@ class Suite(Struct, frozen=True):
     variables: tuple[Variable, ...] = ()
     lists_only: bool = False
     is_list: bool = False  # a bare list of scenarios, without `scenarios:`
+    own_columns: tuple[str, ...] = ()
+    own_texts: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     digest: str = ""
     rewritten: Rewritten | None = None  # if it was written for another tool
 

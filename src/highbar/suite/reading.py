@@ -21,9 +21,10 @@ from highbar.documents.problems import ValueCursor, ValuePath, ValueProblem
 from highbar.errors import InputError, Problem
 from highbar.suite.cut_texts import cut_texts
 from highbar.suite.decoding import Format, NotPlain, decode, format_of
-from highbar.suite.fixed_columns import read_fixed_columns
+from highbar.suite.fixed_columns import FixedColumns, read_fixed_columns
 from highbar.suite.identity import listed_scenarios
 from highbar.suite.located import Located, OtherFile, locate
+from highbar.suite.own_columns import refuse_elsewhere
 from highbar.suite.parts import Suite
 from highbar.suite.tools.recognition import tool_of_suite
 
@@ -71,17 +72,25 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
 
 def read_fixed(
     path: Path | str, allow_columns: Collection[str] = (), allow_categories: Collection[str] = ()
-) -> Mapping[str, Mapping[str, str]]:
-    """By id, the columns that a suite fixes for its results, which a policy's `suite` needs. Raises InputError.
+) -> FixedColumns:
+    """The columns that a suite fixes for its results, which a policy's `suite` needs. Raises InputError.
 
     The last two have near misses of columns and categories that are meant as written.
     """
     path = Path(path)
 
-    def build(values: Any, place: ValueCursor) -> Mapping[str, Mapping[str, str]]:
+    def build(values: Any, place: ValueCursor) -> FixedColumns:
         return read_fixed_columns(values, place, allow_columns, allow_categories)
 
     return _read(_open(path, None), _of_any_tool(build, path))
+
+
+def words_elsewhere(path: Path | str, keys: Mapping[str, ValuePath]) -> InputError:
+    """An error with the keys of a list that are the words of another tool; each with the path of its first place."""
+    place = ValueCursor(problems=[])
+    for key, inside in keys.items():
+        refuse_elsewhere(key, place.at(*inside))
+    return problems_at(path, place.problems)
 
 
 def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | None = None) -> InputError:

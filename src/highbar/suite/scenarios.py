@@ -11,27 +11,30 @@ from typing import Any
 import msgspec
 
 from highbar import checks
-from highbar.columns import BY_NAME, COLUMN_NAMES, SCENARIO_TEXTS
+from highbar.columns import BY_NAME, SCENARIO_TEXTS
 from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.suite.amounts import decimal
 from highbar.suite.behaviors import Glossary, note_problems, refuse_both
 from highbar.suite.check_files import CheckFiles
-from highbar.suite.identity import FIXED_COLUMNS, LISTS, RUN_COLUMNS, SuiteEntry, check_category, check_key
+from highbar.suite.identity import (
+    ASKED,
+    CHECKED,
+    LISTS,
+    OWN_COLUMNS,
+    SCENARIO_KEYS,
+    WRITTEN_BY_A_RUN,
+    SuiteEntry,
+    check_category,
+    refuse_written_by_a_run,
+)
 from highbar.suite.limits import MOST_STATEMENTS, MOST_TRIALS
 from highbar.suite.messages import read_messages, refuse_answered
+from highbar.suite.own_columns import OwnColumns
 from highbar.suite.parts import Behavior, RunSettings, Scenario
 from highbar.suite.settings import duration
 from highbar.suite.values import entries, refuse_unknown, tags_value, text_value, whole_number
 
-ASKED = ("input", "turns", "messages")
 DEFAULTS = ("trials", "timeout", "weight", "cluster", "tags", "category", "capability")
-SCENARIO_KEYS = ("id", "description", *ASKED, "trials", "timeout", "predict", "tags", *FIXED_COLUMNS)
-CHECKED = ("answer", "expected", "expected_behaviors", "must_not")
-_ONLY_OF_A_RUN = {"found", "missed", "attempts", "tool_calls", "agent_tags", "left_out", "judged"}
-WRITTEN_BY_A_RUN = (RUN_COLUMNS - {"input"}) | _ONLY_OF_A_RUN
-"""Columns of a row that say what happened; a scenario cannot have them."""
-_RESERVED_NAMES = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
-"""Names of which the user's own columns must not be near misses: results with such a column would be refused."""
 _UNGRADED = frozenset({"trials", "timeout", "description"})
 """Keys on which no answer and no grade depends."""
 _WITH_FILES = (b'"python"', b'"is_json"')
@@ -49,6 +52,7 @@ class ScenarioReader:
         run: RunSettings,
         defaults: Mapping[str, Any],
         folder: Path | None,
+        own: OwnColumns,
         *,
         quality: bool,
     ) -> None:
@@ -57,6 +61,7 @@ class ScenarioReader:
         self.run = run
         self.defaults: Mapping[str, Any] = {}
         self.folder = folder
+        self.own = own
         self.quality = quality
         self.files = CheckFiles(folder)
         # Read once on their own, so that their problems are noted at the place of the defaults.
@@ -125,17 +130,12 @@ class ScenarioReader:
                 yield key, self._weight(value, path)
             elif key == "tags":
                 yield key, tags_value(value, self.place.at(*path, "tags"))
-            elif key in SCENARIO_KEYS:
+            elif key in SCENARIO_KEYS and key != OWN_COLUMNS:
                 continue
             elif key in WRITTEN_BY_A_RUN:
-                hint = "did you mean 'trials'?" if key == "trial" else "did you mean 'expected_behaviors'?"
-                where = hint if key in ("trial", "behaviors") else "a scenario says what is asked and expected"
-                self.place.at(*path, key).refuse(f"'{key}' is a column that a run writes", where)
-            elif value is None:
-                hint = "a comma outside of quotes begins another key: put the text in quotes"
-                self.place.at(*path, key).refuse(f"'{key[:60]}' has no value", hint)
-            elif check_key(key, _RESERVED_NAMES, self.place, path):
-                yield key, value
+                refuse_written_by_a_run(key, self.place.at(*path, key))
+            else:
+                yield from self.own.read(key, value, self.place.at(*path))
 
     def _weight(self, value: Any, path: ValuePath) -> Any:
         column = BY_NAME["weight"]

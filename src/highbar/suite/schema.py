@@ -10,7 +10,7 @@ from typing import Any
 from highbar.columns import BY_NAME
 from highbar.suite.amounts import DURATION_PATTERN, MONEY_PATTERN, SIZE_PATTERN
 from highbar.suite.check_schema import STATEMENT, check_definitions
-from highbar.suite.identity import LISTS
+from highbar.suite.identity import ASKED, CHECKED, LISTS, OWN_COLUMNS, SCENARIO_KEYS, WRITTEN_BY_A_RUN
 from highbar.suite.judge_settings import FORMATS, LARGEST_TEMPERATURE, MOST_TOKENS
 from highbar.suite.limits import (
     FEWEST_JUDGES,
@@ -22,7 +22,7 @@ from highbar.suite.limits import (
     MOST_TRIALS,
 )
 from highbar.suite.messages import ROLES
-from highbar.suite.scenarios import ASKED, CHECKED, DEFAULTS, WRITTEN_BY_A_RUN
+from highbar.suite.scenarios import DEFAULTS
 from highbar.suite.settings import POINTERS, SLOTS
 from highbar.suite.values import FUNCTION_PATTERN
 
@@ -46,6 +46,8 @@ _MESSAGES = {
 _POINTER = {"type": "string", "pattern": "^(/|$)", "examples": ["/reply"]}
 _TRIALS = {"type": "integer", "minimum": 1, "maximum": MOST_TRIALS, "description": "How often a scenario is run."}
 _CHECK = {"$ref": "#/$defs/check"}
+_SCALAR = {"type": ["string", "number", "boolean"]}
+_OWN = {"type": "object", "additionalProperties": _SCALAR}
 
 
 def schema() -> dict[str, Any]:
@@ -81,6 +83,7 @@ def _file() -> dict[str, Any]:
             "behaviors": {**behaviors, "description": "How each behavior is recognized: a check, or plain words."},
             "defaults": _closed({key: value for key, value in _columns().items() if key in DEFAULTS}),
             "canaries": _canaries(),
+            OWN_COLUMNS: {"type": "array", "items": _TEXT, "description": "The names of columns of your own."},
             "scenarios": {"type": "array", "minItems": 1, "description": "What the agent is asked."},
         },
         "scenarios",
@@ -125,13 +128,14 @@ def _scenarios() -> dict[str, Any]:
         "predict": _closed({"json": _POINTER}, "json"),
         "expected_behaviors": {**listed, "description": "What the answer must show: names, or names with checks."},
         "must_not": {**listed, "description": "What must not happen: names, or names with checks."},
+        OWN_COLUMNS: {**_OWN, "description": "Columns of your own, under any names."},
         **dict.fromkeys(sorted(WRITTEN_BY_A_RUN), False),
     }
     pairs = [(first, second) for first in ASKED for second in ASKED if first < second]
     scenario = {
         "type": "object",
         "properties": keys,
-        "additionalProperties": {"not": {"type": "null"}},
+        "additionalProperties": _SCALAR,
         "required": ["id"],
         "allOf": [{"not": {"required": list(pair)}} for pair in pairs],
         "dependentRequired": {"predict": ["expected"]},
@@ -154,8 +158,11 @@ def _checked_scenario() -> dict[str, Any]:
 def _listed_scenario() -> dict[str, Any]:
     """The schema of a scenario in a list that only says what must have a result."""
     described = {key: value for key, value in _columns().items() if key not in ("weight", "trials", "timeout")}
-    keys = {"id": _ID, **described, **dict.fromkeys((*ASKED, *CHECKED), False)}
-    return {"anyOf": [_ID, {"type": "object", "properties": keys, "required": ["id"]}]}
+    keys = {"id": _ID, **described, OWN_COLUMNS: _OWN, **dict.fromkeys((*ASKED, *CHECKED), False)}
+    # Results may be listed as they are, so that the columns of a run may have any value.
+    known = {**keys, **dict.fromkeys(sorted({*SCENARIO_KEYS, *WRITTEN_BY_A_RUN} - {*keys}), True)}
+    own = {"type": [*_SCALAR["type"], "null"]}
+    return {"anyOf": [_ID, {"type": "object", "properties": known, "additionalProperties": own, "required": ["id"]}]}
 
 
 def _slotted_value() -> dict[str, Any]:

@@ -36,6 +36,7 @@ def all_notes(
         *policy.notes,
         *_scorer_notes(policy, results),
         *(note for file in results.files for note in file.notes),
+        *_suite_notes(policy, reduction),
         *reduction.warnings,
         *_weight_notes(whole, weighted=weighted, clustered=reduction.clustered),
         *_trial_notes(whole, _judged_metrics(rules)),
@@ -122,6 +123,19 @@ def _scorer_notes(policy: Policy, results: Results) -> tuple[str, ...]:
         return ()
     named = ", ".join(unread)
     return (f"judged_by has no effect: no file of {named} was read, and rows of ours are judged by what they say",)
+
+
+def _suite_notes(policy: Policy, reduction: Reduction) -> tuple[str, ...]:
+    """A warning on columns of text in the suite that nothing names."""
+    if policy.suite is None:
+        return ()
+    known = {*reduction.columns, *policies.named_columns(policy)}
+    unread = [name for name in policy.suite.own_texts if name not in known]
+    if not unread:
+        return ()
+    from highbar.suite import unread_columns  # few suites have such a column
+
+    return (unread_columns(policy.suite.file, unread),)
 
 
 def _judged_metrics(rules: Sequence[RuleResult]) -> Iterator[str]:

@@ -22,7 +22,7 @@ def said(folder: Path, text: str, name: str = "suite.yaml") -> Run:
 
 def test_a_suite_is_said_in_words(tmp_path: Path) -> None:
     out = said(tmp_path, LIBRARY).out
-    assert out.startswith("suite.yaml is valid: 2 scenarios, 8 trials\n")
+    assert out.startswith("suite.yaml is valid: 2 scenarios, 8 trials\ncolumns of your own: difficulty\n")
     assert "  happy_path  1 scenario, 3 trials\n  edge_case   1 scenario, 5 trials\n" in out
     assert "gives_opening_time\n      The reply matches the pattern" in out
     assert "Expected in 1" in out

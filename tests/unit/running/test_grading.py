@@ -367,12 +367,6 @@ def test_arguments_whose_keys_differ_only_in_case_are_shown_as_text():
     assert json.loads(call["arguments"]) == {"a": 1, "A": 2}
 
 
-def test_a_column_of_the_suites_own_whose_keys_differ_only_in_case_is_shown_as_text(tmp_path):
-    row = graded(answered("Hello, 10 am"), {**HOURS, "source": {"a": 1, "A": 2}})
-    assert json.loads(row["source"]) == {"a": 1, "A": 2}
-    assert judge(tmp_path, row).verdict == "pass"
-
-
 def test_behaviors_that_differ_only_in_case_are_a_list_of_those_seen(tmp_path):
     agent = {"python": "m:f", "reports_behaviors": True}
     row = graded(

@@ -17,6 +17,7 @@ LIBRARY = r"""
 suite: library-agent
 agent: { python: library_agent:answer }
 judge: { model: some-model, base_url: "https://example.com/v1", key: "${JUDGE_KEY}" }
+columns: [difficulty]
 run: { trials: 3, concurrency: auto, timeout: 60s, retries: 4, budget: 5 usd }
 behaviors:
   gives_opening_time: { matches: '\b\d{1,2}\s?(am|pm)\b' }

@@ -16,9 +16,8 @@ from highbar.checks.names import CHECKS, MODIFIERS, VALUE_CHECKS
 from highbar.errors import InputError
 from highbar.suite.canaries import CANARY_KEYS
 from highbar.suite.decoding import decode
-from highbar.suite.identity import TOP_KEYS
+from highbar.suite.identity import SCENARIO_KEYS, TOP_KEYS, WRITTEN_BY_A_RUN
 from highbar.suite.judge_settings import JUDGE_KEYS
-from highbar.suite.scenarios import SCENARIO_KEYS, WRITTEN_BY_A_RUN
 from highbar.suite.schema import schema
 from highbar.suite.settings import AGENT_KEYS, RUN_KEYS
 from tests.commandline import run

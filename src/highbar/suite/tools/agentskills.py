@@ -55,6 +55,7 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
     if not behaviors and len(place.problems) == before:
         hint = "expected_output is for people: say under `assertions` what must be true"
         place.refuse("this eval asserts nothing: every answer would do", hint)
+    files = _files(item, place)
     if len(place.problems) > before:
         return False
     described = item.get("expected_output") or item.get("description")
@@ -63,11 +64,20 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
         "description": described if isinstance(described, str) and described.strip() else None,
         "category": item.get("category"),
         "input": item["prompt"],
-        "files": item.get("files") or None,
+        "files": files,
         "expected_behaviors": behaviors,
     }
     draft.add(made, place.path, paths)
     return True
+
+
+def _files(item: Mapping[str, Any], place: ValueCursor) -> tuple[str, ...] | None:
+    """The names of the files: the only column with several values, so a tuple, which no file of ours can contain."""
+    files = item.get("files") or []
+    if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
+        place.at("files").refuse_value(files, "a list of names of files")
+        return None
+    return tuple(files) or None
 
 
 def _statements(item: Mapping[str, Any], place: ValueCursor) -> Iterator[tuple[str, str, ValuePath]]:

@@ -31,7 +31,7 @@ def test_an_eval_is_a_scenario_in_both_spellings(tmp_path, spelling):
     (scenario,) = read_.scenarios.values()
     assert (read_.name, scenario.id, scenario.input) == ("csv", "1", "Plot it.")
     assert scenario.description == "A chart."
-    assert scenario.columns == {"files": ["a.csv"]}
+    assert scenario.columns == {"files": ("a.csv",)}
     assert [found.check for found in scenario.expected_behaviors.values()] == [
         Statement("The axes are labeled."),
         Statement("x" * 100),

@@ -1,0 +1,144 @@
+"""The keys of a scenario that Highbar does not know: columns of the user's own, or checks as another tool writes them.
+
+A key that is taken for a column checks nothing. So the words by which other tools name a check, a question or an
+expectation are refused, and so is every value that is no scalar; what is left is listed by `highbar suite`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.documents.problems import ValueCursor, ValuePath, shown
+from highbar.documents.scalars import as_written
+from highbar.language.phrases import some
+from highbar.language.spelling import did_you_mean, near_miss, same_word
+from highbar.suite.identity import ASKED, CHECKED, KNOWN_NAMES, OWN_COLUMNS
+from highbar.suite.values import entries
+
+_CHECKS = "checks go under `answer`, `expected_behaviors` or `must_not`"
+_ANSWER = "write `answer`: a value, or a check such as {contains: …}; a label is `expected`"
+_BEHAVIORS = "write `expected_behaviors: {NAME: CHECK}`; a check in plain words is {judge: …}"
+_MUST_NOT = "write `must_not: {NAME: {contains: …}}`"
+_INPUT = "write `input`; several turns are `turns`, a conversation is `messages`"
+_SCENARIOS = "each scenario is an item of its own in the list of scenarios"
+_WORDS: Mapping[str, str] = {
+    _CHECKS: "assert asserts assertions check checks evaluators scorers graders metrics",
+    _ANSWER: (
+        "expect expects expectation expectations expected_output expected_answer expected_result"
+        " ideal target reference ground_truth"
+    ),
+    _BEHAVIORS: "must must_have must_include should rubric criteria",
+    _MUST_NOT: "forbid forbids forbidden must_not_include never never_says should_not",
+    _INPUT: "prompt question query user",
+    _SCENARIOS: "tests cases",
+}
+_ELSEWHERE: Mapping[str, str] = {word: hint for hint, words in _WORDS.items() for word in words.split()}
+"""The keys by which other tools name a check, a question or an expectation, each with what Highbar has for it."""
+_TAKE_MAPPINGS = (*ASKED, *CHECKED, "predict")
+
+
+class OwnColumns(Struct):
+    """The user's own columns of a file's scenarios, collected while the scenarios are read.
+
+    `named` are listed by the file. `texts` are those with text that it does not list. In a list that asks nothing
+    (`is_list`), a word of another tool may be a column of the results: `elsewhere` has its first place, for whoever
+    knows the results.
+    """
+
+    named: frozenset[str] = frozenset()
+    is_list: bool = False
+    allowed: Collection[str] = ()
+    all: dict[str, None] = {}
+    texts: dict[str, None] = {}
+    elsewhere: dict[str, ValuePath] = {}
+
+    def read(self, key: str, value: Any, place: ValueCursor) -> Iterator[tuple[str, Any]]:
+        """The columns under a key that Highbar does not know, or under `columns`; what is none is a problem."""
+        if key == OWN_COLUMNS:
+            for name, cell in entries(value, place.at(key), "a mapping from names of columns to values").items():
+                if self._is_column(name, cell, place.at(key, name), is_named=True):
+                    self.named |= {name}
+                    yield name, cell
+        elif self._is_column(key, value, place.at(key), is_named=key in self.named):
+            if isinstance(value, str) and key not in self.named:
+                self.texts[key] = None
+            yield key, value
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The columns with text that the file does not name; none in a list, whose columns are only compared."""
+        return () if self.is_list else tuple(name for name in self.texts if name not in self.named)
+
+    def _is_column(self, key: str, value: Any, place: ValueCursor, *, is_named: bool) -> bool:
+        if value is None and self.is_list:
+            return False  # as in results, null is an absent value
+        before = len(place.problems)
+        if value is None:
+            hint = "a comma outside of quotes begins another key: put the text in quotes"
+            place.refuse(f"'{key[:60]}' has no value", hint)
+        elif isinstance(value, dict | list):
+            word = _word_elsewhere(key)
+            meant = _ELSEWHERE[word] if word else did_you_mean(key, KNOWN_NAMES)
+            hint = meant or "a column of your own is text, a number, true or false"
+            place.refuse(f"unknown key '{key[:60]}', with {shown(value)}", hint)
+        elif key not in self.all or is_named:
+            self._refuse_name(key, place, is_named=is_named)
+        if len(place.problems) > before:
+            return False
+        self.all[key] = None
+        return True
+
+    def _refuse_name(self, key: str, place: ValueCursor, *, is_named: bool) -> None:
+        """Note a name that is nearly a known one, or means a check to another tool."""
+        first, dot, rest = key.partition(".")
+        missed = None if key in self.allowed else near_miss(key, KNOWN_NAMES)
+        word = None if is_named else _word_elsewhere(key)
+        if missed:
+            place.refuse(f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
+        elif key in KNOWN_NAMES:
+            place.refuse(f"'{key[:60]}' is no column of your own", "Highbar has a column with this name")
+        elif dot and (first in _TAKE_MAPPINGS or near_miss(first, _TAKE_MAPPINGS)):
+            place.refuse(f"unknown key '{key[:60]}'", f"write a mapping: {first[:60]}: {{{rest[:60]}: …}}")
+        elif word and self.is_list:
+            self.elsewhere.setdefault(key, place.path)
+        elif word:
+            refuse_elsewhere(key, place)
+
+
+def named_columns(value: Any, place: ValueCursor) -> frozenset[str]:
+    """The names under `columns` at the top of a file; a name that is one of ours, or nearly, is a problem."""
+    if not isinstance(value, list):
+        place.refuse_value(value, "a list of names, such as [team, ticket]")
+        return frozenset()
+    found: set[str] = set()
+    for index, item in enumerate(value):
+        name = None if isinstance(item, bool) else as_written(item)
+        if name is None or not name.strip():
+            place.at(index).refuse_value(item, "the name of a column")
+        elif name in KNOWN_NAMES or near_miss(name, KNOWN_NAMES):
+            place.at(index).refuse(f"'{name[:60]}' is a column of Highbar, or nearly one", "choose another name")
+        else:
+            found.add(name)
+    return frozenset(found)
+
+
+def refuse_elsewhere(key: str, place: ValueCursor) -> None:
+    """Note that a key is the word of another tool for something that Highbar calls otherwise."""
+    hint = _ELSEWHERE[_word_elsewhere(key) or key]
+    place.refuse(f"unknown key '{key[:60]}'", f"{hint}; a column of your own with this name goes under `columns`")
+
+
+def unread_columns(file: str | None, names: Sequence[str]) -> str:
+    """The warning about columns of text that neither the suite nor the policy nor the results name."""
+    return (
+        f"{file or 'the suite'}: the scenarios have text under {some(names)}, which is no check and which nothing"
+        " names; list columns of your own under `columns`"
+    )
+
+
+def _word_elsewhere(key: str) -> str | None:
+    """The word of another tool that a key is, apart from case, underscores and the plural: `expectedOutput`."""
+    return same_word(key.partition(".")[0], _ELSEWHERE)
