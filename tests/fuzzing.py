@@ -29,6 +29,12 @@ def _certain(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _copies(_: Sequence[str]) -> Attempt:
+    from tests.laws.copies import attempt
+
+    return attempt
+
+
 def _crashes(_: Sequence[str]) -> Attempt:
     from tests.laws.crashes import attempt
 
@@ -121,6 +127,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "worse": _worse,  # L3: worse never helps, and nor does taking a statement away
     "certain": _certain,  # a rule that is not open stays what it is: a run may stop
     "crashes": _crashes,  # L3 on formulas: a crash never lifts a rule
+    "copies": _copies,  # rows of a run: no copy of them passes where their folder does not
     "forms": _forms,  # L4: the same rows in every form
     "imports": _imports,  # L3 on files of other tools and of ours, by the verdict
     "deciding": _deciding,  # runs: stopped when they are decided, they come to what all of them would have come to

@@ -16,6 +16,7 @@ from highbar.running.finishing import describe
 from highbar.running.functions import CheckFunctions
 from highbar.running.grading import Grader
 from highbar.running.order import permutation
+from highbar.running.origin import origin_of
 from highbar.running.records import RunPlan, TrialEnded, TurnEnd
 from highbar.running.rows import line
 from highbar.store.run_document import Chosen, RunEnd
@@ -58,7 +59,7 @@ def record(
                     run.append(ended)
         run.finish(how, AT)
         called = stack.enter_context(CheckFunctions(suite_file.parent)) if functions else None
-        grader = Grader(suite, called, agent_version="1.0")
+        grader = Grader(suite, called, agent_version="1.0", origin=origin_of(run.history, suite))
         rows = (line(grader.row(ended, suite.scenarios[key[0]], key[1])) for key, ended in ends.items())
         stored = run.write_results(rows)
         run.write_document(describe(run.history, run.journal.end, stored, suite, "1.0"))

@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["identifies", "describes", "demands", "judges", "measures", "shows", "run"]
+Kind = Literal["identifies", "describes", "demands", "judges", "measures", "shows", "run", "origin"]
 """What a column is for.
 
     identifies  which scenario, which trial
@@ -25,11 +25,12 @@ Kind = Literal["identifies", "describes", "demands", "judges", "measures", "show
     measures    a number that a metric can be computed from
     shows       text for the reader of a report; nothing is computed from it
     run         the whole run: one agent, one suite, one judge
+    origin      which run of ours wrote the row, and whether all rows of it are there
 """
 
 Form = Literal[
     "id", "whole", "number", "text", "shown", "truth", "label", "outcome",
-    "names", "observed", "violated", "count", "tags",
+    "names", "observed", "violated", "count", "tags", "origin",
 ]  # fmt: skip
 """How a value is written; `observed` and `violated` are names with a mark, and called by the key of that mark.
 
@@ -37,6 +38,7 @@ Form = Literal[
     shown     text that is only shown      outcome   tp, fp, fn or tn
     truth     true or false                names     a list of text
     count     a list of text or a count    tags      {name: text}
+    origin    {id, plan, planned, part}
 """
 
 Direction = Literal["higher", "lower"]
@@ -108,6 +110,8 @@ COLUMNS = (
     Column("correct", "bool", "whether the answer was right", "judges", "truth", quantities=_ANSWER),
     Column("expected", "text or bool", "the right label", "demands", "label"),
     Column("predicted", "text or bool", "the label that the agent gave", "judges", "label", quantities=_ANSWER),
+    Column("answer_checked", "true", "the scenario has a check for its answer: without `correct` it is undecided",
+           "demands", "truth"),
     Column("outcome", "tp, fp, fn or tn", "what the prediction was, in place of the two labels", "judges", "outcome",
            quantities=_ANSWER),
     # 1e15 ms are 30,000 years: every engine sums such numbers exactly, however many rows there are.
@@ -135,6 +139,8 @@ COLUMNS = (
     Column("agent_version", "text", "which version ran; one per check", "run"),
     Column("suite", "text", "which suite ran", "run", "shown"),
     Column("judge", "text", "who judged", "run", "shown"),
+    Column("highbar_run", "{id, plan, planned, part}", "which run wrote the row, and how many rows it planned",
+           "origin", "origin"),
 )
 # fmt: on
 

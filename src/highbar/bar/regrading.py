@@ -54,6 +54,7 @@ class _RunRow(Struct, frozen=True):
     suite: str | None = None
     unjudged: str | None = None
     error: str | None = None
+    highbar_run: Mapping[str, Any] | None = None
 
 
 _row_in = msgspec.json.Decoder(_RunRow).decode
@@ -283,5 +284,5 @@ def _grade_row(row: _RunRow, ended: TrialEnded | None, grader: Grader) -> dict[s
         ended = replace(ended, outcome="error", reason=row.error)
     reason = row.unjudged.removeprefix("not run: ") if row.unjudged else None
     made = grader.row(ended, grader.suite.scenarios[row.id], row.trial, reason=reason)
-    of_run = {"agent_version": row.agent_version, "suite": row.suite}
+    of_run = {"agent_version": row.agent_version, "suite": row.suite, "highbar_run": row.highbar_run}
     return {**made, **{name: value for name, value in of_run.items() if value is not None}}

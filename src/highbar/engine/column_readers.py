@@ -352,6 +352,7 @@ _OF_FORM: Mapping[Form, Reader] = {
     "violated": typed_must_not,
     "count": typed_violations,
     "tags": typed_tags,
+    "origin": lambda _name, _raw: Typed(()),  # `row_checks.origins` reads it
 }
 
 
@@ -389,7 +390,7 @@ def _typed_columns(column: Column) -> dict[str, str]:
             return {column.name: "VARCHAR[]", "marked_violations": "VARCHAR[]", "all_must_nots_marked": "BOOLEAN"}
         case "count":
             return {"violation_names": "VARCHAR[]", "violation_count": "BIGINT"}
-        case "shown":
+        case "shown" | "origin":
             return {"output_blank": "BOOLEAN"} if column.name == "output" else {}
         case _:
             return {column.name: "VARCHAR"}

@@ -38,6 +38,9 @@ ALL_INSIDE = 10_000
 MOST_FETCHED = 200
 """Rows of a profile that are fetched from Spark, about 400 bytes each; a larger one, of a large slice, stays there."""
 
+MOST_RUNS = 10_000
+"""Runs whose rows are counted: more than one run can have shards (9,999)."""
+
 # --- how much a report shows -----------------------------------------------------------------
 
 MOST_SLICES = 1000

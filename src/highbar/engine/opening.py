@@ -119,6 +119,11 @@ def _reduce_with(engine: Engine, results: Results, request_for: RequestFor) -> R
         reduction = engine.reduce(request)
         if engine.columns() == columns:
             break
+    if reduction.origins:
+        from highbar.load.origins import judge_origins  # only for rows of runs
+
+        notes = judge_origins(results, reduction.origins, subset=request.subset)
+        reduction = replace(reduction, warnings=(*reduction.warnings, *notes))
     if results.chosen is not None and reduction.suite is not None:
         reduction = replace(reduction, suite=replace(reduction.suite, of_part=True))
     if request.record_by is None:

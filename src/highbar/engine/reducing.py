@@ -97,6 +97,7 @@ class Reducer(Struct, frozen=True):
             clustered=plan.layout.clustered,
             agent_version=row_checks.one_agent_version(rows) if "agent_version" in plan.layout.columns else None,
             columns=columns_of(self.parts),
+            origins=row_checks.origins(rows, self.parts),
             categories=self._categories(request.slices, groups),
             warnings=(*warnings, *groups.warnings),
             scenarios=scenario_lists.list_scenarios(rows, request) if request.scenario_limit else (),

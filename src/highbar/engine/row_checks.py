@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
 from highbar.engine.column_readers import INTEGERS
 from highbar.engine.layout import Layout
-from highbar.engine.limits import MOST_EXAMPLES, MOST_REFUSED
+from highbar.engine.limits import MOST_EXAMPLES, MOST_REFUSED, MOST_RUNS
 from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal, pointer
 from highbar.engine.trials import named_columns
 from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.phrases import some
+from highbar.model.origin import RunOrigin
 from highbar.policy.scenario_ids import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
@@ -35,6 +36,7 @@ PLAIN = (
 """SQL: an id without case, spaces and invisible characters. Most ids are plain ASCII, and need no pattern."""
 
 
+_ORIGIN = "highbar_run"
 _AGENT_TAGS = "agent_tags"
 """The column in which a run records the tags that came from the agent, as `{name: text}`."""
 NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run write its results?")
@@ -252,6 +254,35 @@ def _tag_problem(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem 
     message = f"nothing can be chosen by 'tags.{name}': the agent itself gave this tag, in {some(ids, MOST_EXAMPLES)}"
     hint = "an agent must not decide what is judged: give the scenarios this tag in the suite"
     return Problem(message, hint=hint) if ids else None
+
+
+def origins(rows: Rows, parts: Sequence[SourcePart]) -> tuple[tuple[str | None, int], ...]:
+    """The values of `highbar_run` as JSON text, None for rows without one, with their rows; empty if there is none."""
+    if not any(_origin_sql(part) for part in parts):
+        return ()
+    # Every row counts, chosen or not: rows that are left out are there.
+    each = " UNION ALL ".join(
+        f"SELECT {_origin_sql(part) or 'CAST(NULL AS VARCHAR)'} AS origin"
+        f" FROM {replace(part, chosen='', chosen_by=()).relation(['id', *_origin_columns(part)])}"
+        for part in parts
+    )
+    found = rows(f"SELECT origin, count(*) FROM ({each}) AS origins GROUP BY origin ORDER BY origin LIMIT {MOST_RUNS}")
+    return tuple((text, number) for text, number in found)
+
+
+def _origin_sql(part: SourcePart) -> str:
+    """SQL for the JSON text of `highbar_run`, which may be spread over columns such as `highbar_run.id`."""
+    columns = _origin_columns(part)
+    if not columns or _ORIGIN in columns:
+        return part.columns[_ORIGIN].as_json() if columns else ""
+    values = {name.removeprefix(f"{_ORIGIN}."): part.columns[name].as_json() for name in columns}
+    members = " || ',' || ".join(f"'\"{name}\":' || coalesce({sql}, 'null')" for name, sql in values.items())
+    return f"CASE WHEN coalesce({', '.join(values.values())}) IS NOT NULL THEN '{{' || {members} || '}}' END"
+
+
+def _origin_columns(part: SourcePart) -> list[str]:
+    flat = [name for name in (f"{_ORIGIN}.{key}" for key in RunOrigin.__struct_fields__) if name in part.columns]
+    return [_ORIGIN] if _ORIGIN in part.columns else flat
 
 
 def _ids_with_tag(part: SourcePart, name: str) -> str:

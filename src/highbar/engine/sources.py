@@ -290,7 +290,7 @@ def _csv_relation(part: SourcePart, _wanted: list[str]) -> str:
 _TEXTS = {*of_form("id", "text", "shown", "outcome")} - {"unjudged"}
 _SHORT_TEXTS = _TEXTS - {*column_names("shows")}
 _TEXT_LISTS = {*of_form("names", "observed", "violated", "count")}
-_LISTS = {*_TEXT_LISTS, *of_form("tags")}
+_LISTS = {*_TEXT_LISTS, *of_form("tags", "origin")}
 _BOOLEANS = of_form("truth", "label")
 
 

@@ -23,7 +23,7 @@ MOST_PROBLEMS = 20
 """Problems in one refusal: enough to see what they have in common."""
 DEEPEST = 64
 NUMBERS = frozenset(of_form("number", "whole"))
-_LISTS = frozenset(of_form("names", "observed", "violated", "count", "tags"))
+_LISTS = frozenset(of_form("names", "observed", "violated", "count", "tags", "origin"))
 _BOOLEANS = frozenset(of_form("truth", "label"))
 _SPACES = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u202f\u205f\u3000"
 """The spaces of Unicode (Zs), which the engine takes away around the names of a list."""

@@ -106,7 +106,7 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
 def refuse_columns(results: Results, columns: Sequence[str]) -> None:
     """Refuse columns that are near misses of known ones, that differ only in case, or that have no name."""
     policy = results.policy
-    known = [*(column.name for column in COLUMNS), JUDGED]
+    known = [*(column.name for column in COLUMNS if column.kind != "origin"), JUDGED]
     problems = [
         Problem(f"the columns {first!r} and {second!r} differ only in case", file=_place(results, first).file)
         for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))

@@ -193,6 +193,12 @@ def _tags(value: object) -> str | None:
     return None if sound else "wanted {name: text}"
 
 
+def _origin(value: object) -> str | None:
+    from highbar.model.origin import read_origin  # only for rows of runs
+
+    return None if read_origin(value) else "wanted {id, plan, planned, part} as `highbar run` writes it"
+
+
 def _check(column: Column) -> Callable[[object], str | None]:
     """The check of one column: that of its form, with the column's own limits."""
     if column.form == "whole":
@@ -224,6 +230,7 @@ _OF_FORM: Mapping[Form, Callable[[object], str | None]] = {
     "violated": _marked("violated"),
     "count": _violations,
     "tags": _tags,
+    "origin": _origin,
 }
 CHECKS = {
     column.name: _check(column) for column in sorted(COLUMNS, key=lambda column: column.form in ("text", "shown"))

@@ -139,6 +139,7 @@ class Reduction(Struct, frozen=True):
     clustered: bool
     agent_version: str | None
     columns: tuple[str, ...]
+    origins: tuple[tuple[str | None, int], ...]  # how many rows have each value of `highbar_run`; empty without one
     categories: tuple[str, ...]
     warnings: tuple[str, ...]
     best: Group | None = None  # `whole` with undecided trials at their best; None if no trial is undecided

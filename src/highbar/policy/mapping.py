@@ -269,7 +269,7 @@ _CHECKS = {
 
 def mapping_schema() -> dict[str, Any]:
     """The schema of the block."""
-    offered = {column.name: {**_FEED, "description": column.meaning} for column in COLUMNS}
+    offered = {column.name: {**_FEED, "description": column.meaning} for column in COLUMNS if column.kind != "origin"}
     judging = {"anyOf": [{"required": [name]} for name in sorted(JUDGING)]}
     columns = {"type": "object", "properties": offered, "additionalProperties": _FEED}
     columns |= {"if": judging, "then": {"required": ["id"]}}  # a mapping on top of a tool's own rows needs no id

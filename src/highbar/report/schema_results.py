@@ -55,6 +55,17 @@ _OF_FORM: Mapping[Form, dict[str, Any]] = MappingProxyType(
         "label": _TEXT_OR_BOOLEAN,
         "outcome": {"enum": ["tp", "fp", "fn", "tn", None]},
         "tags": {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}},
+        "origin": {
+            "type": ["object", "string", "null"],
+            "required": ["id", "planned"],
+            "properties": {
+                "id": {"type": "string", "minLength": 1},
+                "plan": _TEXT,
+                "planned": {"type": "integer", "minimum": 1},
+                "part": _TEXT,
+            },
+            "additionalProperties": False,
+        },
     }
 )
 """The schemas of the forms that are neither plain text nor numbers."""

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,6 +17,7 @@ from highbar.running import folder
 from highbar.running.grading import Grader
 from highbar.running.journal import JournalEnd
 from highbar.running.journal_state import JournalState
+from highbar.running.origin import digest, origin_of
 from highbar.running.preparing import Prepared, open_functions
 from highbar.running.records import TrialEnded
 from highbar.running.rows import line
@@ -37,7 +37,6 @@ from highbar.suite import Scenario, Suite
 if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging.questions import Judgments
 
-_encode = msgspec.json.Encoder(order="sorted", decimal_format="number").encode
 _NOT_RUN = {
     "budget": "the budget of the run was used up",
     "time": "the time of the run was used up",
@@ -71,7 +70,8 @@ def grade_run(
             beside = Path(prepared.plan.suite_file).parent
             functions = open_functions(prepared.suite, prepared.plan.order, beside, stack)
         judgments, judge = _judgments(stack, prepared, run) if prepared.open_judge else (None, None)
-        grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments)
+        origin = origin_of(run.history, prepared.suite)
+        grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments, origin=origin)
         recorded = stack.enter_context(folder.open_answers(run.path))
         rows = write_results(result_lines(run.history, recorded, grader))
     document = describe(run.history, run.end, rows, prepared.suite, version)
@@ -108,7 +108,7 @@ def describe(
         chosen=plan.chosen,
         done=history.counts(),
         retried=history.counts(retried=True),
-        order=OrderOfRun(_digest(list(plan.order)), plan.seed),
+        order=OrderOfRun(digest(list(plan.order)), plan.seed),
         started=plan.started,
         ended=None if finished is None else finished.at,
         resumes=history.resumes,
@@ -126,11 +126,7 @@ def describe(
 def _agent(settings: Mapping[str, Any], version: str | None) -> AgentOfRun:
     target = settings["target"]
     text = target if isinstance(target, str) else shlex.join(target)
-    return AgentOfRun(settings["kind"], text, version or settings.get("version"), _digest(settings))
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(_encode(value)).hexdigest()
+    return AgentOfRun(settings["kind"], text, version or settings.get("version"), digest(settings))
 
 
 # --- rows -------------------------------------------------------------------------------------

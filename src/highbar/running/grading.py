@@ -62,7 +62,7 @@ class Grader:
     """Turns the answers to one suite into rows.
 
     `functions` finds the functions of `python` checks, `judgments` what a judge found. `agent_version` is the version
-    of the run, for replies that do not report one.
+    of the run, for replies that do not report one. `origin` is the value of `highbar_run`, for the rows of a run.
     """
 
     def __init__(
@@ -72,12 +72,14 @@ class Grader:
         *,
         agent_version: str | None = None,
         judgments: Judgments | None = None,
+        origin: Mapping[str, Any] | None = None,
     ) -> None:
         self.suite = suite
         self.functions = functions
         self.judgments = judgments
         self.agent_version = agent_version
         self.labels = suite.labels
+        self.origin = origin
 
     def row(
         self,
@@ -111,8 +113,12 @@ class Grader:
         if version is not None:
             row["agent_version"] = version
         row |= scenario.row
+        if scenario.answer is not None:
+            row["answer_checked"] = True
         if ended is not None:
             row["attempts"] = ended.attempts
+        if self.origin is not None:
+            row["highbar_run"] = self.origin
         return row
 
     def _fill_answered(

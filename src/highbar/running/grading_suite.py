@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,9 +34,11 @@ class GradingSuite(Struct, frozen=True, eq=False):
     environment: Mapping[str, str] = {}
     fresh: bool = False
 
-    def grader(self, version: str | None, judgments: Judgments | None = None) -> Grader:
-        """The grader for the answers of one version of an agent."""
-        return Grader(self.suite, self.functions, agent_version=version, judgments=judgments)
+    def grader(
+        self, version: str | None, judgments: Judgments | None = None, origin: Mapping[str, Any] | None = None
+    ) -> Grader:
+        """The grader for the answers of one version of an agent; `origin` is the run's value of `highbar_run`."""
+        return Grader(self.suite, self.functions, agent_version=version, judgments=judgments, origin=origin)
 
     @property
     def asks_judge(self) -> bool:

@@ -39,6 +39,7 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     highbar: str = ""
     judges: tuple[Mapping[str, Any], ...] = ()  # settings of the judges that the options named, in the same form
     until_decided: Source | None = None  # None: every trial is to run
+    policy: Source | None = None  # what was to judge the run; None if nothing was
     checkout: Checkout = Checkout()
 
 

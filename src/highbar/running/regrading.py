@@ -25,11 +25,13 @@ from highbar.language.phrases import count, some_and_more
 from highbar.language.spelling import did_you_mean
 from highbar.load.row_reading import read_rows
 from highbar.model import ResultsFile
+from highbar.model.origin import RunOrigin, read_origin
 from highbar.running import folder
 from highbar.running.finishing import result_row
 from highbar.running.grading import Grader
 from highbar.running.grading_suite import GradingSuite
 from highbar.running.journal_state import JournalState
+from highbar.running.origin import graded_origins, origin_of
 from highbar.running.recorded_answers import (
     NO_ANSWER,
     OTHER_QUESTION,
@@ -125,7 +127,12 @@ def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack
     recorded = [stack.enter_context(folder.open_answers(run.path)) for run in runs]
     changed = {id_ for run in runs for id_ in changed_questions(run.history, suite)}
     judged = _judge_runs(runs, recorded, by, changed) if by.asks_judge else None
-    graders = [by.grader(run.version, judged) for run in runs]
+    added = sum(scenario.trials for id_, scenario in suite.scenarios.items() if id_ not in place)
+    graders = [
+        # Scenarios that no run has get rows, which are of the first.
+        by.grader(run.version, judged, origin_of(run.history, suite, added=0 if number else added))
+        for number, run in enumerate(runs)
+    ]
     rows = _rows_of_runs([*zip(runs, recorded, graders, strict=True)], place, changed)
     notes = [*_notes([id_ for id_ in suite.scenarios if id_ not in place], sorted(changed))]
     return rows, [*notes, *(judged.notes() if judged is not None else ())]
@@ -211,6 +218,7 @@ class _RowIndex(Struct):
     twice: Counter[tuple[str, int]]
     columns: list[Counter[str]]  # for each file: how many rows have each column
     lacking: list[int]  # for each file: how many rows have no answer and should
+    origins: Counter[RunOrigin | None]  # how many rows each run has
 
 
 def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStack) -> Regrading:
@@ -218,7 +226,7 @@ def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStac
     grader = by.grader(None)
     # Rows come out in the order of the suite, so they are copied to a file that can be read at any offset.
     copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
-    index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files])
+    index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files], Counter())
     for number, file in enumerate(files):
         for row in read_rows(file):
             _index_row(row, number, copy, index, grader.suite.scenarios.get(str(row["id"])))
@@ -276,11 +284,15 @@ def _index_row(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowInd
     index.columns[number].update(row.keys())
     index.columns[number]["tool_calls"] += scenario is not None and names_calls(row, scenario)
     index.lacking[number] += needs_answer(row) and not has_answer(row)
+    index.origins[read_origin(row.get("highbar_run"))] += 1
 
 
 def _rows_of_files(
     grader: Grader, index: _RowIndex, copy: IO[bytes], files: Sequence[ResultsFile], calls: Sequence[bool]
 ) -> Iterator[dict[str, Any]]:
+    added = sum(max(one.trials - len(index.places.get(id_, ())), 0) for id_, one in grader.suite.scenarios.items())
+    origins = graded_origins(index.origins, grader.suite, added)
+    grader.origin = next(iter(origins.values()), None)  # of rows that are added
     for id_, scenario in grader.suite.scenarios.items():
         trials = index.places.get(id_, {})
         for trial, place in sorted(trials.items()):
@@ -288,7 +300,9 @@ def _rows_of_files(
             row = json.loads(copy.readline())
             with _refuse_faults(id_, trial, files[place.file].name):
                 graded = _regrade_row(row, scenario, trial, grader, calls_recorded=calls[place.file])
-            yield graded
+            graded.pop("highbar_run", None)
+            origin = read_origin(row.get("highbar_run"))
+            yield graded if origin is None else {**graded, "highbar_run": origins[origin]}
         yield from _rows_without_answer(grader, scenario, scenario.trials - len(trials), trials)
 
 

@@ -213,12 +213,11 @@ def test_with_other_results_beside_it_a_part_does_not_excuse_what_is_missing(her
     made(here, only=["SEC"])
     (here / "rows.jsonl").write_text('{"id": "MORE", "violations": []}\n')
     made(here, "runs/two", only=["MORE"], answers=lambda _id, _trial: "no")
-    verdict = check(here, "runs/one", *others, "--subset").json
-    outcome, reason = suite_rule(verdict)
+    done = check(here, "runs/one", *others, "--subset")
     if others == ("rows.jsonl",):
-        assert (outcome, "HOURS" in reason) == ("fail", True)
+        refused(done, "1 row without `highbar_run` beside rows of a run")
     else:
-        assert outcome == "pass", "two parts, each said to be one"
+        assert suite_rule(done.json)[0] == "pass", "two parts, each said to be one"
 
 
 @pytest.mark.hazard("H14")
@@ -253,11 +252,10 @@ def test_runs_that_are_named_one_by_one_are_judged_together(here):
     assert verdict["counts"] == {**verdict["counts"], "scenarios": 2, "trials": 3}
 
 
-def test_a_run_is_judged_together_with_other_files(here):
+def test_a_run_is_not_judged_together_with_other_rows(here):
     made(here)
     (here / "more.jsonl").write_text('{"id": "X", "passed": false, "agent_version": "1.0"}\n')
-    verdict = judged(check(here, "runs/one", "more.jsonl"), "fail")
-    assert [one["id"] for one in verdict["scenarios_failed"]] == ["X"]
+    refused(check(here, "runs/one", "more.jsonl"), "1 row without `highbar_run` beside rows of a run")
 
 
 def test_the_same_run_twice_is_refused(here):

@@ -35,6 +35,7 @@ DEMANDS = {
     "capability": "core_function",
     "tags": {"locale": "de"},
     "source": "interview",
+    "answer_checked": True,
 }
 
 

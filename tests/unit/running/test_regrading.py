@@ -160,7 +160,10 @@ def test_runs_of_different_scenarios_are_graded_together_in_the_order_of_the_sui
     record(here / "one", here / "suite.json", lambda id_, _: REPLIES[id_], only=["HOURS", "SECRET"])
     assert [key[0] for key in graded(here, "two", "one")] == ["HOURS", "FIND", "FIND", "SECRET", "LABEL"]
     whole = recorded(here)
-    assert (here / "new.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes()
+    rows, of_whole = rows_in(here / "new.jsonl"), rows_in(whole / "results.jsonl")
+    assert {row.pop("highbar_run")["part"] for row in rows} == {"filtered"}
+    assert {row.pop("highbar_run")["part"] for row in of_whole} == {None}
+    assert rows == of_whole
 
 
 def test_a_suite_that_only_lists_ids_grades_nothing(here):
@@ -244,7 +247,7 @@ def test_an_earlier_grading_is_replaced_and_that_is_said(here):
     assert found == {
         "id": "HOURS", "trial": 1, "suite": "library", "category": "happy_path", "input": "When?", "output": "at 9",
         "correct": False, "missed": found["missed"], "quality_score": 0.5, "latency_ms": 3, "model": "m",
-        "agent_version": "2",
+        "agent_version": "2", "answer_checked": True,
     }  # fmt: skip
 
 
