@@ -20,7 +20,7 @@ from highbar.importers.limits import LONGEST_NUMBER
 from highbar.importers.naming import Trials
 from highbar.importers.path_watch import PathWatch
 from highbar.importers.reading.json import decode_value
-from highbar.importers.record import is_number, refuse, shown
+from highbar.importers.record import is_number, origin, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, scopes, value_at
 from highbar.language.phrases import count
@@ -61,7 +61,7 @@ def reader(mapping: RowMap) -> Read:
             if mapping.where is not None and not _holds(mapping.where, scope):
                 report.leave_out("the mapping's `where` leaves them out")
                 continue
-            row = _with_origin(_with_unjudged(mapping, _row(mapping, scope, trials)), scope.record)
+            row = _with_unjudged(mapping, _row(mapping, scope, trials)) | origin(scope.record)
             report.unread.update(unread := _unread(feed_fields, scope))
             unread_judgments.update(name for name in (unread & JUDGMENTS) - read_fields if _says_something(scope, name))
             report.unscored += not _JUDGING & row.keys()
@@ -78,12 +78,6 @@ def _refuse_without_id(mapping: RowMap) -> None:
     if "id" not in dict(mapping.columns):
         hint = 'id: name, or id: "@key"; a mapping without one is for files that a tool\'s reader knows'
         refuse("the mapping has no id, wanted the path that names the scenario", hint=hint)
-
-
-def _with_origin(row: Row, record: object) -> Row:
-    """The row, which is still one of the run of ours that wrote the record."""
-    origin = record.get("highbar_run") if isinstance(record, Mapping) else None
-    return {**row, "highbar_run": origin} if origin else row
 
 
 def _with_unjudged(mapping: RowMap, row: Row) -> Row:

@@ -127,6 +127,12 @@ class Record:
         refuse(f"{self.place}: {key}: found {shown(self.values.get(key))}, wanted {wanted}")
 
 
+def origin(record: object) -> dict[str, Any]:
+    """The column `highbar_run` of a record, if a run of ours wrote it: what is made of it is still of that run."""
+    found = record.get("highbar_run") if isinstance(record, Mapping) else None
+    return {"highbar_run": found} if found else {}
+
+
 def is_number(value: object) -> bool:
     """Whether this is a finite number; true and false are not. One expression, as it is called for every value."""
     return type(value) in _NUMBERS and abs(value) <= LARGEST_NUMBER  # type: ignore[arg-type]
