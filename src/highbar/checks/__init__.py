@@ -8,7 +8,8 @@
     applying, *_checks       checks → findings, of replies, values and calls, and strictly for must-nots
     folding, texts, patterns, numbers, values   how texts, numbers and JSON values are compared
     glossary                 behaviors that every suite may name without defining them
-    labels, added_messages   the column `predicted`; what the agent added to the conversation itself
+    messages                 a message of the agent, in any wire form → what it says and calls
+    labels                   the column `predicted`
 """
 
 from __future__ import annotations

@@ -10,10 +10,9 @@ from highbar.columns import MEASURED
 LIMITS = tuple(column.name for column in MEASURED if column.better == "lower")
 """Checks that limit a measured column and have its name."""
 
-_TEXT = ("exact", "reply")
-_EQUAL = ("exact", "any_case", "reply")
-_PART = ("exact", "any_case", "part", "reply")
-_JSON = ("whole", "reply")
+_TEXT = ("exact", "reply", "reasoning")
+_EQUAL = ("exact", "any_case", "reply", "reasoning")
+_PART = ("exact", "any_case", "part", "reply", "reasoning")
 CHECKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "equals": _EQUAL,
@@ -22,9 +21,9 @@ CHECKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "starts_with": _PART,
         "matches": _TEXT,
         "words": ("reply",),
-        "number": ("within", "last", "reply"),
-        "is_json": _JSON,
-        "json": _JSON,
+        "number": ("within", "last", "reply", "reasoning"),
+        "is_json": ("whole", "reply"),
+        "json": ("whole", "reply", "reasoning"),
         "calls": ("arguments", "exact", "where", "times", "every", "not_arguments"),
         "calls_in_order": (),
         "calls_only": (),

@@ -30,6 +30,7 @@ def read_texts(kind: _Kind) -> Callable[[Mapping[str, Any], ValueCursor], Check 
     def read_text_check(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
         exact, part = read_flag(entries, "exact", place), read_flag(entries, "part", place)
         any_case, which = read_flag(entries, "any_case", place), read_which(entries, place)
+        ignores = ignores_reasoning(entries, place)
         if any_case and not exact:
             place.at("any_case").refuse("case never counts without `exact: true`", "leave it out")
         found = [
@@ -38,7 +39,7 @@ def read_texts(kind: _Kind) -> Callable[[Mapping[str, Any], ValueCursor], Check 
         sound = tuple(wanted for wanted in found if wanted is not None)
         if not found or len(sound) < len(found):
             return None
-        return Texts(kind, sound, exact=exact, part=part, reply=which, any_case=any_case)
+        return Texts(kind, sound, exact, part, which, any_case, ignores)
 
     return read_text_check
 
@@ -79,9 +80,10 @@ def _wanted(value: Any, place: ValueCursor, kind: _Kind, *, exact: bool) -> str 
 def read_matches(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`matches`: one pattern, or a list of patterns of which at least one must occur."""
     exact, which = read_flag(entries, "exact", place), read_which(entries, place)
+    ignores = ignores_reasoning(entries, place)
     items = list(_items(entries["matches"], place.at("matches"), "a regular expression"))
     found = [pattern for value, inside in items if (pattern := _pattern(value, inside)) is not None]
-    return Matches(tuple(found), exact=exact, reply=which) if items and len(found) == len(items) else None
+    return Matches(tuple(found), exact, which, ignores) if items and len(found) == len(items) else None
 
 
 def _pattern(value: Any, place: ValueCursor) -> str | None:
@@ -137,6 +139,7 @@ def whole_bounds(value: Any, place: ValueCursor) -> tuple[int | None, int | None
 def read_number_is(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`number`, with `within` and `last`."""
     last, which = read_flag(entries, "last", place), read_which(entries, place)
+    ignores = ignores_reasoning(entries, place)
     items = list(_items(entries["number"], place.at("number"), "a number"))
     found: list[Number] = []
     for value, inside in items:
@@ -148,7 +151,7 @@ def read_number_is(entries: Mapping[str, Any], place: ValueCursor) -> Check | No
     within = _within(entries["within"], place.at("within")) if "within" in entries else (0, False)
     if within is None or not items or len(found) < len(items):
         return None
-    return NumberIs(tuple(found), *within, last=last, reply=which)
+    return NumberIs(tuple(found), *within, last=last, reply=which, ignores_reasoning=ignores)
 
 
 def _within(value: Any, place: ValueCursor) -> tuple[Number, bool] | None:
@@ -181,6 +184,15 @@ def read_which(entries: Mapping[str, Any], place: ValueCursor) -> Which:
         return value
     place.at("reply").refuse_value(value, "the number of a reply, from 1, or `any`, or `last`")
     return "last"
+
+
+def ignores_reasoning(entries: Mapping[str, Any], place: ValueCursor) -> bool:
+    """The modifier `reasoning`, which is `ignored` or absent: under `must_not`, the agent's reasoning is not read."""
+    if "reasoning" not in entries:
+        return False
+    if entries["reasoning"] != "ignored":
+        place.at("reasoning").refuse_value(entries["reasoning"], "ignored", "must-nots read it if you leave this out")
+    return True
 
 
 def _items(value: Any, place: ValueCursor, wanted: str) -> list[tuple[Any, ValueCursor]]:

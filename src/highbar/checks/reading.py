@@ -226,8 +226,9 @@ def _several(name: str, value: Any, place: ValueCursor, depth: int, inner: _Inne
 
 def _pointers(name: str, entries: _Entries, place: ValueCursor, depth: int) -> Check | None:
     reply, whole = read_texts.read_which(entries, place), read_texts.read_flag(entries, "whole", place)
+    ignores = read_texts.ignores_reasoning(entries, place)
     values = _at_values(entries[name], place.at(name), depth)
-    return None if values is None else JsonAt(name, values, reply, whole)  # type: ignore[arg-type]  # one of the three
+    return None if values is None else JsonAt(name, values, reply, whole, ignores)  # type: ignore[arg-type]  # one of the three
 
 
 def _at_values(value: Any, place: ValueCursor, depth: int) -> Any:

@@ -26,6 +26,7 @@ class Texts(Struct, frozen=True):
     part: bool = False
     reply: Which = "last"
     any_case: bool = False
+    ignores_reasoning: bool = False
 
 
 class Matches(Struct, frozen=True):
@@ -34,6 +35,7 @@ class Matches(Struct, frozen=True):
     patterns: tuple[str, ...]
     exact: bool = False
     reply: Which = "last"
+    ignores_reasoning: bool = False
 
 
 class Words(Struct, frozen=True):
@@ -55,6 +57,7 @@ class NumberIs(Struct, frozen=True):
     relative: bool = False
     last: bool = False
     reply: Which = "last"
+    ignores_reasoning: bool = False
 
 
 class IsJson(Struct, frozen=True):
@@ -98,6 +101,7 @@ class JsonAt(Struct, frozen=True):
     values: tuple[At, ...]
     reply: Which = "last"
     whole: bool = False
+    ignores_reasoning: bool = False
 
 
 class Called(Struct, frozen=True):

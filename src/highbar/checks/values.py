@@ -31,6 +31,10 @@ class NotJson(ValueError):
     """A reply is not JSON; the message says why."""
 
 
+class RepeatedKey(NotJson):
+    """An object has the same key twice, and parsers disagree about which value counts."""
+
+
 class Unreadable(ValueError):
     """A JSON value cannot be read: it is nested too deeply, or has a number beyond all bounds."""
 
@@ -87,7 +91,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise NotJson(f"the key {twice[:60]!a} occurs twice")
+        raise RepeatedKey(f"the key {twice[:60]!a} occurs twice")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import is_of_agent, message_calls, message_texts, role_of
+from highbar.checks.messages import calls_in, is_of_agent, read_message, role_of
 from highbar.model.answer import ToolCall
 from highbar.report.html.markup import legible
 
@@ -36,7 +36,7 @@ def _messages(row: Mapping[str, Any]) -> Iterator[ShownMessage]:
         yield ShownMessage("user", _text(row["input"]))
     yield from map(_message, messages)
     own = [message for message in chat if is_of_agent(message)]
-    known = [call for message in own for call in message_calls(message)]
+    known = calls_in(own)
     calls = _calls([call for call in _list(row.get("tool_calls")) if not _is_known(call, known)])
     if calls:  # they were made before the answer
         yield ShownMessage("assistant", "", calls)
@@ -55,12 +55,12 @@ def _is_of_user(message: Mapping[str, Any]) -> bool:
 
 
 def _is_known(call: Any, known: list[ToolCall]) -> bool:
-    found = list(message_calls({"tool_calls": [call]}))
+    found = read_message({"tool_calls": [call]}).calls
     return bool(found) and all(one in known for one in found)
 
 
 def _is_text_of(message: Mapping[str, Any], output: Any) -> bool:
-    return " ".join(message_texts(message.get("content"))).split() == str(output).split()
+    return (read_message(message).text or "").split() == str(output).split()
 
 
 def _message(message: Any) -> ShownMessage:

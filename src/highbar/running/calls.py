@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
+from highbar.checks.messages import calls_in, merged_calls
 from highbar.model.answer import ToolCall
 
 _UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn", "Mc", "Me"})
@@ -39,7 +40,8 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     """What the agent returned for one question. Its form has been checked; its content is not trusted.
 
     `output` is None if there is no text, as in a reply of tool calls alone. `messages` are those that the agent added
-    itself. `error` is what the agent says went wrong. Unknown values are None.
+    itself; `tool_calls` those that it reports, while `calls` has those of its messages too. `error` is what the agent
+    says went wrong. Unknown values are None.
     """
 
     output: str | None = None
@@ -58,7 +60,12 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     @property
     def is_empty(self) -> bool:
         """Whether there is neither a tool call nor visible text: such a reply is malformed."""
-        return not self.tool_calls and not any(map(_is_seen, self.output or ""))
+        return not self.calls and not any(map(_is_seen, self.output or ""))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in the agent's messages, and those that it reports and that are in no message."""
+        return tuple(merged_calls(calls_in(self.messages), self.tool_calls)) if self.messages else self.tool_calls
 
 
 def _is_seen(character: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from highbar.checks.messages import is_aside
 from highbar.running.calls import EMPTY_REPLY, AgentCall, Attempt, Reply, TrialOutcome
 from highbar.running.received import reply_messages
 from highbar.running.records import TrialEnded, TurnEnd
@@ -64,7 +65,7 @@ class Conversation:
         if self._left <= 0:
             return self._ended("error", "timed out: the turns together took too long")
         says = {"role": "user", "content": self.scenario.turns[len(self._turns)]}
-        added = () if reply is None else reply_messages(reply)
+        added = [] if reply is None else [one for one in reply_messages(reply) if not is_aside(one)]
         self._messages = (*self._messages, *added, says)
         return None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import is_of_agent, message_calls
+from highbar.checks.messages import calls_in, is_aside, is_of_agent, merged_calls, read_message
 from highbar.columns import MEASURED
 from highbar.load.row_faults import CHECKS
 from highbar.running.calls import Reply
@@ -50,7 +50,7 @@ class Received(Struct, frozen=True):
         return [
             {"name": call.name, "arguments": with_distinct_keys(call.arguments)}
             for reply in self.replies
-            for call in reply.tool_calls
+            for call in reply.calls
         ]
 
 
@@ -123,12 +123,13 @@ def reply_messages(reply: Reply) -> list[dict[str, Any]]:
     Tool calls that are in the reply but not in its messages are added to the last message, so that none is missing.
     """
     messages = [dict(message) for message in reply.messages]
-    known = [call for message in messages if is_of_agent(message) for call in message_calls(message)]
-    left = [call for call in reply.tool_calls if call not in known]
+    known = calls_in(messages)
+    left = merged_calls(known, reply.tool_calls)[len(known) :]
     calls = [{"name": call.name, "arguments": call.arguments} for call in left]
-    if messages and is_of_agent(messages[-1]) and messages[-1].get("content") == reply.output:
+    last = messages[-1] if messages and is_of_agent(messages[-1]) and not is_aside(messages[-1]) else None
+    if last is not None and read_message(last).text == reply.output:
         if calls:
-            messages[-1] = {**messages[-1], "tool_calls": [*_as_list(messages[-1].get("tool_calls")), *calls]}
+            messages[-1] = {**last, "tool_calls": [*_as_list(last.get("tool_calls")), *calls]}
         return messages
     if reply.output is None and messages and not calls:
         return messages

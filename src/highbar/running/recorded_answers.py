@@ -11,7 +11,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import OTHER_ROLES, is_of_agent, message_calls, message_texts, role_of
+from highbar.checks.messages import (
+    OTHER_ROLES,
+    calls_in,
+    merged_calls,
+    own_messages,
+    read_message,
+    role_of,
+)
 from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
@@ -108,6 +115,8 @@ def _turns(
     """
     parts = said.turns or ((),)
     earlier = [TurnEnd(Reply(_last_text(part), part, tokens_used=0, cost_usd=Decimal(0)), 0.0) for part in parts[:-1]]
+    before = [call for part in parts[:-1] for call in calls_in(part)] if is_whole else []
+    calls = tuple(merged_calls(before, calls)[len(before) :])  # the column has those of all turns
     added = parts[-1]
     output = row.get("output")
     last = Reply(
@@ -123,8 +132,8 @@ def _turns(
 
 def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
     """The text of the agent's last message; None if it has none."""
-    own = [message for message in messages if is_of_agent(message)]
-    return "\n".join(message_texts(own[-1].get("content"))) or None if own else None
+    own = [*own_messages(messages)]
+    return own[-1].text if own else None
 
 
 def _decimal(value: float | None) -> Decimal | None:
@@ -160,7 +169,7 @@ def _listed_calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...] | None:
     if "tool_calls" not in row:
         return None
     found = _decode_text(row["tool_calls"])
-    calls = tuple(message_calls({"tool_calls": found}))
+    calls = read_message({"tool_calls": found}).calls
     if isinstance(found, list) and len(calls) == len(found):
         return calls
     if isinstance(row.get("left_out"), Mapping):
@@ -194,12 +203,12 @@ class _RecordedConversation(Struct, frozen=True):
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls in the agent's own messages."""
-        return tuple(call for turn in self.turns for call in _message_calls(turn))
+        return tuple(call for turn in self.turns for call in calls_in(turn))
 
     @property
     def given_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls in the messages given to the agent. It did not make them."""
-        return _message_calls(self.given)
+        return tuple(calls_in(self.given))
 
 
 def _split_messages(messages: Sequence[_Message], scenario: Scenario) -> _RecordedConversation:
@@ -248,7 +257,7 @@ def _spoken(messages: Sequence[_Message], *, together: bool) -> list[_Spoken]:
         side = _side(message)
         if side == "system" or (together and side == "tool"):
             continue
-        one = _Spoken(side, _words(message), _message_calls([message]), index + 1)
+        one = _Spoken(side, _words(message), tuple(calls_in([message])), index + 1)
         if together and found and found[-1].side == side:
             before = found.pop()
             one = _Spoken(side, before.words + one.words, before.calls + one.calls, one.end)
@@ -280,9 +289,4 @@ def _has_results_alone(message: _Message) -> bool:
 
 
 def _words(message: _Message) -> tuple[str, ...]:
-    return tuple(" ".join(message_texts(message.get("content"))).split())
-
-
-def _message_calls(messages: Sequence[_Message]) -> tuple[ToolCall, ...]:
-    own = [message for message in messages if is_of_agent(message)]
-    return tuple(call for message in own for call in message_calls(message))
+    return tuple((read_message(message).text or "").split())

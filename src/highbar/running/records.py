@@ -134,7 +134,7 @@ def answer_of(ended: TrialEnded) -> Answer:
     last = replies[-1] if replies else Reply()
     return Answer(
         replies=tuple(reply.output for reply in replies),
-        tool_calls=tuple(reply.tool_calls for reply in replies),
+        tool_calls=tuple(reply.calls for reply in replies),
         messages=tuple(message for reply in replies for message in reply.messages),
         state=last.state,
         context=last.context,

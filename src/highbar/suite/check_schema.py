@@ -83,6 +83,7 @@ def _modifiers() -> dict[str, Any]:
     return {
         **{name: {"type": "boolean"} for name in ("exact", "any_case", "part", "whole", "last", "every")},
         "reply": {**reply, "description": "Which reply is read: its number from 1, any, or the last."},
+        "reasoning": {"const": "ignored", "description": "Under must_not: what the agent thinks is not read."},
         "within": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$"}]},
         "arguments": {"type": "object"},
         "not_arguments": {"type": "object", "minProperties": 1},

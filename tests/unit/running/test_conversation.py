@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from highbar.checks.added_messages import message_calls
+from highbar.checks.messages import calls_in
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Attempt, Reply
 from highbar.running.conversation import Conversation
@@ -142,7 +142,7 @@ def test_the_agent_is_asked_in_the_conversation_that_is_graded(
     conversation.take(answered(reply))
     *before, _ = conversation.question().messages
     assert before == transcript(asked, TrialEnded("S0", 1, "", "answered", (TurnEnd(reply),)))
-    assert {call.name for call in calls} <= {call.name for message in before for call in message_calls(message)}
+    assert {call.name for call in calls} <= {call.name for call in calls_in(before)}
     assert output is None or before[-1]["content"] == output
     assert all(message["content"] is not None or message.get("tool_calls") for message in before)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from highbar.checks.added_messages import message_texts
+from highbar.checks.messages import read_message
 from highbar.running.agents import anthropic, openai
 from highbar.running.agents.http_outcomes import message_in
 from highbar.running.agents.replies import MalformedReply, read_attempt
@@ -77,12 +77,12 @@ def test_any_value_in_any_place_is_read_or_malformed(reader, name, document):
 def test_a_part_without_text_is_read_for_its_refusal(nothing):
     content = [{"text": nothing, "refusal": "No."}]
     assert openai.content_text(content) == "No."
-    assert list(message_texts(content)) == ["No."]
 
 
 def test_a_text_that_a_refusal_follows_is_read_with_it():
     content = [{"text": "Sure, the code is 1234.", "refusal": "No."}]
-    assert list(message_texts(content)) == ["Sure, the code is 1234.", "No."]
+    said = read_message({"content": content})
+    assert (said.text, [aside.text for aside in said.asides]) == ("Sure, the code is 1234.", ["No."])
 
 
 @pytest.mark.parametrize("depth", [3, 60, 900])

@@ -116,8 +116,8 @@ def test_parts_and_refusals_are_what_the_agent_said(message: dict[str, Any], out
 def test_other_forms_of_tool_calls_are_read() -> None:
     old = {"content": None, "function_call": {"name": "search", "arguments": "{}"}}
     assert reply_to({"choices": [{"message": old}]}).tool_calls == (ToolCall("search", {}),)
-    custom = {"content": None, "tool_calls": [{"type": "custom", "custom": {"name": "run", "input": "{}"}}]}
-    assert reply_to({"choices": [{"message": custom}]}).tool_calls == (ToolCall("run", "{}"),)
+    custom = {"content": None, "tool_calls": [{"type": "custom", "custom": {"name": "run", "input": "x = 1"}}]}
+    assert reply_to({"choices": [{"message": custom}]}).tool_calls == (ToolCall("run", "x = 1"),)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,10 @@ def test_messages_are_read() -> None:
     document = faulty.anthropic("ten", ("search", {"topic": "whales"}), usage=usage)
     document["content"].insert(0, {"type": "thinking", "thinking": "hm"})
     assert reply_to(document, format="anthropic") == Reply(
-        output="ten", tool_calls=(ToolCall("search", {"topic": "whales"}),), tokens_used=112
+        output="ten",
+        tool_calls=(ToolCall("search", {"topic": "whales"}),),
+        messages=({"role": "assistant", "aside": {"content": [document["content"][0]], "type": "message"}},),
+        tokens_used=112,
     )
     alone = reply_to(faulty.anthropic(None, ("search", {})), format="anthropic")
     assert (alone.output, alone.tokens_used) == (None, None)
@@ -333,7 +336,7 @@ def test_a_key_that_occurs_twice_makes_a_reply_malformed(data: bytes) -> None:
 def test_a_key_that_occurs_twice_in_the_arguments_of_a_call_makes_a_reply_malformed() -> None:
     call = {"function": {"name": "pay", "arguments": '{"amount": 99, "amount": 1}'}}
     document = {"choices": [{"message": {"content": "done", "tool_calls": [call]}}]}
-    assert refused(document) == "malformed reply: an object has the key 'amount' twice"
+    assert refused(document) == "malformed reply: tool_calls: the arguments of 'pay': the key 'amount' occurs twice"
 
 
 def test_the_key_of_a_json_interface_is_a_bearer_token() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from highbar.running.agents.openai import conversation, decode_arguments, error_in
+from highbar.checks.messages import aside_message, aside_of, decode_arguments, read_message
+from highbar.running.agents.openai import call_fields, conversation, error_in
 from highbar.running.agents.replies import MalformedReply, shown
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
@@ -82,20 +83,18 @@ def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
     content = document.get("content") if isinstance(document, dict) else None
     if not isinstance(content, list):
         raise MalformedReply(error_in(document) or "there is no content")
-    texts: list[str] = []
-    calls: list[dict[str, Any]] = []
     for block in content:
         kind = block.get("type") if isinstance(block, dict) else None
-        if kind == "text" and isinstance(block.get("text"), str):
-            texts.append(block["text"])
-        elif kind in _USES:
-            calls.append({"name": block.get("name"), "arguments": block.get("input")})
-        elif kind is None or kind == "text":
+        is_text = kind == "text" and isinstance(block.get("text"), str)
+        is_call = kind in _USES and isinstance(block.get("name"), str)
+        if kind is None or (kind == "text" and not is_text) or (kind in _USES and not is_call):
             raise MalformedReply(f"content: found {shown(block)}, wanted a block of text or tool_use")
+    said = read_message(document)
     cut = f"the reply was cut at {MOST_TOKENS} tokens" if document.get("stop_reason") == "max_tokens" else None
     return {
-        "output": "".join(texts) if texts else None,
-        "tool_calls": calls,
+        "output": said.text,
+        "tool_calls": call_fields(said.calls),
+        "messages": [aside_message(aside_of(document, said.asides))] if said.asides else None,
         "tokens_used": tokens(document.get("usage")),
         "error": cut,
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from highbar.checks.messages import aside_message, aside_of, read_message
 from highbar.checks.tree import Pointer
 from highbar.checks.values import ABSENT, at_pointer, read_pointer
 from highbar.running.agents.openai import tool_calls
@@ -48,6 +49,8 @@ def fields(document: Any, agent: Agent) -> Mapping[str, Any]:
         value = at_pointer(document, _parts(pointer))
         if value is not ABSENT and value is not None:
             found[key] = tool_calls(value) if key == "tool_calls" else value
+            if key == "tool_calls" and (asides := read_message({key: value}).asides):
+                found["messages"] = [aside_message(aside_of({key: value}, asides))]
     if "output" not in found and not found.get("tool_calls"):
         raise MalformedReply(f"there is no text at {agent.pointers.get('output', '')}")
     return found

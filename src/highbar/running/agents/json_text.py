@@ -11,10 +11,6 @@ import msgspec
 from highbar.running.agents.replies import DEEPEST_VALUE, MalformedReply, shown
 
 
-class RepeatedKey(MalformedReply):
-    """An object has the same key twice, and parsers disagree about which value counts."""
-
-
 def decode_reply(data: bytes | str) -> Any:
     """The JSON value. Raises MalformedReply if it is cut, not UTF-8, too deeply nested, or has NaN or a key twice."""
     try:
@@ -34,7 +30,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise RepeatedKey(f"an object has the key {shown(twice)} twice")
+        raise MalformedReply(f"an object has the key {shown(twice)} twice")
     return found
 
 

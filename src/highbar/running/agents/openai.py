@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from highbar.running.agents.json_text import RepeatedKey, decode_reply
+from highbar.checks.messages import ASIDE, aside_message, aside_of, read_message
+from highbar.model.answer import ToolCall
 from highbar.running.agents.replies import MalformedReply, shown
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
@@ -63,14 +64,27 @@ def _carried_out(calls: Sequence[Mapping[str, Any]], prefix: str) -> list[Mappin
 
 
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
-    """The fields of a reply, as `read_attempt` takes them. A refusal counts as the output. Raises MalformedReply."""
+    """The fields of a reply, as `read_attempt` takes them. Raises MalformedReply.
+
+    What the first choice says beside its text and calls, and all further choices, become one message.
+    """
     message = message_of(document)
-    content, refusal = content_text(message.get("content")), message.get("refusal")
-    if refusal is not None and not isinstance(refusal, str):
+    content_text(message.get("content"))
+    tool_calls(message.get("tool_calls"))
+    if message.get("function_call") is not None:
+        tool_calls([message["function_call"]])
+    if (refusal := message.get("refusal")) is not None and not isinstance(refusal, str):
         raise MalformedReply(f"refusal: found {shown(refusal)}, wanted text")
+    said = read_message(message)
+    first, *further = document["choices"]
+    rest = read_message({ASIDE: {key: value for key, value in first.items() if key != "message"}})
+    beside = {key: value for key, value in first.items() if key != "message"} if rest.calls or rest.asides else {}
+    if said.asides:
+        beside["message"] = aside_of(message, said.asides)
     return {
-        "output": content or refusal or content,
-        "tool_calls": tool_calls(message.get("tool_calls"), message.get("function_call")),
+        "output": said.text,
+        "tool_calls": call_fields(said.calls),
+        "messages": [aside_message({"choices": [beside or None, *further]})] if beside or further else None,
         "tokens_used": tokens(document.get("usage")),
     }
 
@@ -96,62 +110,31 @@ def error_in(document: Any) -> str | None:
 
 
 def content_text(content: Any) -> str | None:
-    """The text of a message: its content, or all its parts that are text or a refusal, joined."""
-    if content is None or isinstance(content, str):
-        return content
-    if not isinstance(content, list):
+    """The visible text of a message with this content. Raises MalformedReply if it is neither text nor parts."""
+    if content is not None and not isinstance(content, str | list):
         raise MalformedReply(f"content: found {shown(content)}, wanted text or a list of parts")
-    texts: list[str] = []
-    for part in content:
+    for part in content if isinstance(content, list) else ():
         text = part.get("text") if isinstance(part, dict) else part
-        if text in (None, "") and isinstance(part, dict):
-            text = part.get("refusal")
-        if isinstance(text, str):
-            texts.append(text)
-        elif text is not None:
+        if text is not None and not isinstance(text, str | dict):
             raise MalformedReply(f"content: found {shown(text)} in a part, wanted text")
-    return "".join(texts)
+    return read_message({"content": content}).text
 
 
-def tool_calls(calls: Any, function_call: Any = None) -> list[dict[str, Any]]:
-    """The tool calls, with their arguments decoded. Raises MalformedReply."""
-    if calls is None:
-        calls = [] if function_call is None else [{"function": function_call}]
-    if not isinstance(calls, list):
+def tool_calls(calls: Any) -> list[dict[str, Any]]:
+    """The tool calls, with their arguments decoded. Raises MalformedReply if a call has no name."""
+    if not isinstance(calls, list | None):
         raise MalformedReply(f"tool_calls: found {shown(calls)}, wanted a list")
-    return [_tool_call(call) for call in calls]
+    for call in calls or ():
+        if not isinstance(call, dict):
+            raise MalformedReply(f"tool_calls: found {shown(call)}, wanted an object with a function")
+        if not read_message({"tool_calls": [call]}).calls:
+            raise MalformedReply("tool_calls: a call has no function.name")
+    return call_fields(read_message({"tool_calls": calls}).calls)
 
 
-def _tool_call(call: Any) -> dict[str, Any]:
-    """A call from `{function: {name, arguments}}`, `{custom: {name, input}}` or plain `{name, arguments}`."""
-    if not isinstance(call, dict):
-        raise MalformedReply(f"tool_calls: found {shown(call)}, wanted an object with a function")
-    function = call.get("function", call.get("custom", call))
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise MalformedReply("tool_calls: a call has no function.name")
-    arguments = function.get("arguments", function.get("input"))
-    if "custom" not in call:
-        arguments = decode_arguments(arguments, strict=True)
-    return {"name": function["name"], "arguments": arguments}
-
-
-def decode_arguments(arguments: Any, *, strict: bool = False) -> Any:
-    """The arguments, decoded from JSON text. If they are not valid JSON, the agent got them wrong, and they stay text.
-
-    `strict`: a key that occurs twice is refused, because the second value could hide a violation in the first.
-    """
-    if not isinstance(arguments, str):
-        return arguments
-    if not arguments.strip():
-        return {}
-    try:
-        return decode_reply(arguments)
-    except RepeatedKey:
-        if strict:
-            raise
-        return arguments
-    except MalformedReply:
-        return arguments
+def call_fields(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
+    """Tool calls in the form that `read_attempt` takes."""
+    return [{"name": call.name, "arguments": call.arguments} for call in calls]
 
 
 def tokens(usage: Any) -> Any:

@@ -7,11 +7,12 @@ more than it is. A mapping may have only the keys in `_READERS`, with their type
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+from highbar.checks.messages import decode_arguments, is_of_agent, read_message, repeated_key
 from highbar.columns import BY_NAME
 from highbar.documents import problems
 from highbar.documents.limits import MOST_DIGITS
@@ -80,7 +81,24 @@ def _read_fields(fields: Mapping[Any, Any], agent: Agent) -> tuple[Reply, list[s
         except MalformedReply as error:
             faults.append(f"{key}: {error}")
             found.update(_readable_part(key, value))
-    return Reply(**found), faults
+    if "output" not in found and found.get("messages"):
+        last = found["messages"][-1]
+        if is_of_agent(last):
+            found["output"] = read_message(last).text
+    reply = Reply(**found)
+    return reply, [*faults, *_call_faults(reply)]
+
+
+def _call_faults(reply: Reply) -> Iterator[str]:
+    """What is wrong with the arguments of calls, wherever these are, that JSON text can hide until it is decoded."""
+    for call in reply.calls:
+        fault = repeated_key(call.arguments)
+        if fault is not None:
+            yield f"tool_calls: the arguments of {shown(call.name)}: {fault}"
+        try:
+            json_value(call.arguments)
+        except MalformedReply as error:
+            yield f"tool_calls: the arguments of {shown(call.name)}: {error}"
 
 
 def _readable_part(key: str, value: Any) -> dict[str, Any]:
@@ -93,7 +111,8 @@ def _readable_part(key: str, value: Any) -> dict[str, Any]:
     for call in value:
         if isinstance(call, Mapping) and isinstance(call.get("name"), str):
             with suppress(MalformedReply):
-                calls.append(ToolCall(without_surrogates(call["name"]), json_value(call.get("arguments"))))
+                arguments = json_value(decode_arguments(call.get("arguments")))
+                calls.append(ToolCall(without_surrogates(call["name"]), arguments))
     return {key: tuple(calls)}
 
 
@@ -231,7 +250,7 @@ def _tool_call(value: Any, wanted: str) -> ToolCall:
             raise MalformedReply(f"unknown key {shown(key)} in a call of {shown(value['name'])}, wanted {wanted}")
     if not value["name"].strip():
         raise MalformedReply("the name of a tool is empty")
-    return ToolCall(text(value["name"]), json_value(value.get("arguments")))
+    return ToolCall(text(value["name"]), json_value(decode_arguments(value.get("arguments"))))
 
 
 def _tags(value: Any) -> Mapping[str, str]:
