@@ -10,6 +10,7 @@ import yaml
 
 from highbar import checks
 from highbar.checks.limits import DEEPEST_CHECK, DEEPEST_VALUE, MOST_FOUND, MOST_TEXT, MOST_WANTED
+from highbar.checks.messages import METADATA
 from highbar.checks.names import CHECKS, LIMITS, MODIFIERS, VALUE_CHECKS
 from highbar.model.answer import Answer, ToolCall
 from tests.docs.pages import ROOT, blocks
@@ -55,6 +56,11 @@ def read(value: Any, *, must_not: bool = False) -> checks.Check:
 def test_a_check_of_the_reply_holds_as_the_page_says(check, good, bad):
     assert checks.apply(read(check), Answer((good,))).observed is True
     assert checks.apply(read(check), Answer((bad,))).observed is False
+
+
+def test_the_page_has_the_keys_that_must_nots_do_not_read():
+    text = section("Must-nots are read more strictly").partition("```text\n")[2].partition("```")[0]
+    assert text.replace(",", " ").split() == sorted(METADATA, key=lambda name: (name.lower(), name))
 
 
 @pytest.mark.parametrize(("check", "good", "bad"), examples("calls.yaml"))

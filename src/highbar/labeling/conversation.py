@@ -12,6 +12,9 @@ from highbar.checks.messages import calls_in, is_of_agent, read_message, role_of
 from highbar.model.answer import ToolCall
 from highbar.report.html.markup import legible
 
+_SHOWN = frozenset({"role", "name", "tool_call_id", "content", "tool_calls"})
+"""Keys of a message that have a place of their own on the page."""
+
 
 class ShownMessage(Struct, frozen=True):
     """One message. `calls` are the names and arguments of tool calls."""
@@ -69,7 +72,8 @@ def _message(message: Any) -> ShownMessage:
     content = message.get("content")
     name = message.get("name") or message.get("tool_call_id")
     role = _line(message.get("role", "message"))
-    text = "" if content is None else _content(content)
+    other = {key: value for key, value in message.items() if key not in _SHOWN and value is not None}
+    text = "\n".join([*([] if content is None else [_content(content)]), *([_text(other)] if other else [])])
     return ShownMessage(f"{role} {_line(name)}" if name else role, text, _calls(message.get("tool_calls")))
 
 

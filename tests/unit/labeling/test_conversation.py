@@ -99,3 +99,13 @@ def test_what_could_act_or_hide_is_written_out(text: str) -> None:
 
 def test_lines_and_tabs_stay() -> None:
     assert shown_messages({"output": "a\r\n\tb"})[0].text == "a\n\tb"
+
+
+def test_what_stands_beside_the_text_of_a_message_is_shown_too() -> None:
+    aside = {"role": "assistant", "aside": {"reasoning_content": "hm"}}
+    row = {"input": "hi", "messages": [{"role": "user", "content": "hi"}, aside], "output": "hello"}
+    assert shown_messages(row) == (
+        ShownMessage("user", "hi"),
+        ShownMessage("assistant", '{\n "aside": {\n  "reasoning_content": "hm"\n }\n}'),
+        ShownMessage("assistant", "hello"),
+    )
