@@ -817,8 +817,14 @@ def test_tables_that_do_not_say_what_was_asserted_are_refused_with_a_word_about_
 # --- real files --------------------------------------------------------------------------------
 
 
+SHORTER = ("results-crosslingual", "sample-likert-results")
+"""Runs of fewer tests than the configuration lists, by a promptfoo that does not say whether a run ended."""
+
+
 def counted(path: Path) -> int | None:
     """How many results a file holds, counted without our reader; None where it must be refused."""
+    if any(name in path.name for name in SHORTER):
+        return None
     if path.suffix == ".jsonl":
         return len(path.read_text("utf-8").splitlines())
     if path.suffix != ".json":

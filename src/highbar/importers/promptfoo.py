@@ -6,7 +6,7 @@ The results of one test with several providers or prompts are trials of one scen
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +15,8 @@ from highbar.errors import InputError
 from highbar.importers import Row, signs
 from highbar.importers.limits import HEAD, LARGEST_VALUE, MOST_NAMED
 from highbar.importers.naming import Trials
+from highbar.importers.promptfoo_checks import as_object
+from highbar.importers.promptfoo_plan import Plan, has_ended
 from highbar.importers.promptfoo_rows import Result
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
@@ -35,8 +37,14 @@ _OTHER_FORMS = {
     "database": signs.SQLITE,
 }
 _DOCUMENT_KEYS = ("results", "data")
+_AROUND = frozenset(
+    {"version", "results.version", "stats", "results.stats", "results.prompts", "_resultsLoaded", "metadata"}
+    | {"runtimeOptions"}
+)
 _START = 4096
 _SUCCESS = "success"
+_GO_ON = "finish it with `promptfoo eval --resume`, then export it again"
+_FILTERED = "a run that was filtered on purpose is read if promptfoo 0.120.10 or newer wrote it"
 _WRITE_AGAIN = "write it again with `promptfoo eval -o FILE`; nothing may be left out of it"
 
 
@@ -104,10 +112,10 @@ def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -
                 buffer,
                 file,
             )
-        elif key in ("version", "results.version", "stats", "results.stats", "_resultsLoaded"):
+        elif key in _AROUND:
             around[key] = json.decode_value(text)
         elif key == "config" and not json.is_null(text):
-            around[key] = {"description": json.decode_value(json.members(text).get("description", b"null"))}
+            around[key] = {name: json.decode_value(value) for name, value in json.members(text).items()}
     document = Record(around, "the file")
     _refuse_incomplete(document, file)
     config = document.record("config")
@@ -128,6 +136,28 @@ def _refuse_incomplete(document: Record, file: _PromptfooFile) -> None:
     stats = document.record("results.stats") or document.record("stats")
     if stats is not None:
         _refuse_other_totals(stats, file)
+    _refuse_unfinished(document, stats, file)
+
+
+def _refuse_unfinished(document: Record, stats: Record | None, file: _PromptfooFile) -> None:
+    """Refuse a file without some of the results that its run planned. A filtered run, which ended, gets a note."""
+    found, rows, prompts = file.report.records, file.rows, document.value("results.prompts")
+    ran = len(prompts) if isinstance(prompts, list) and prompts else max(rows.values(), default=0)
+    config, options = as_object(document.value("config")), as_object(document.value("runtimeOptions"))
+    plan = Plan(config, options, expands=file.expands)
+    planned, whole = (plan.results(ran or plan.columns), plan.results(max(ran, plan.columns))) if config else (0, 0)
+    ended = has_ended(stats, as_object(document.value("metadata")).get("promptfooVersion"))
+    if ended is False and planned != found:
+        of = f" of {planned}" if planned > found else ""
+        refuse(f"this run was interrupted: the file holds {found}{of} results, and no duration of the run", hint=_GO_ON)
+    if ended is None and planned > found:
+        refuse(f"the file holds {found} results, and its configuration plans {planned}", hint=f"{_GO_ON}; {_FILTERED}")
+    for number in range(1 + max(rows, default=-1)):
+        if rows[number] < ran:
+            refuse(f"test {number} of this run has {rows[number]} of {ran} results", hint=_WRITE_AGAIN)
+    if whole > found:
+        message = f"this run was filtered: its configuration plans {whole} results, and the file holds {found}"
+        file.report.warn(message, urgent=True)
 
 
 def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
@@ -149,6 +179,8 @@ class _PromptfooFile:
 
     def __init__(self, report: Report) -> None:
         self.report = report
+        self._numbers: Counter[int | None] = Counter()
+        self.expands = True  # whether promptfoo makes a test of each text in the list of a variable
         self.ended = {"successes": 0, "failures": 0, "errors": 0}  # results, as promptfoo counts them
         self._success_judges = False
         self._asserted: set[str] = set()
@@ -163,10 +195,18 @@ class _PromptfooFile:
         for name, value in result.column.items():
             self._columns[name][value] = None
         self.ended[result.ended] += 1
+        self._numbers[result.number] += 1
+        self.expands = self.expands and not result.has_list
         self._success_judges = self._success_judges or result.success_judges
         result.add_labels(self._asserted)
         self._scored.update(result.named)
         return test
+
+    @property
+    def rows(self) -> Counter[int]:
+        """The number of results by test and repetition; empty unless all tests ran in the same columns."""
+        known = Counter({number: count for number, count in self._numbers.items() if number is not None})
+        return known if len(known) == len(self._numbers) else Counter()
 
     def name_of(self, test: tuple[str, str]) -> str:
         """The id of a test: its name, with the digest if another test has the same name."""

@@ -15,6 +15,17 @@ from highbar.language.promptfoo_names import UNKNOWN, assertion_kind, assertion_
 from highbar.language.tool_names import text_or_json, value_digest
 
 _SET = "assert-set"
+_GRADED = frozenset({"factuality", "model-graded-factuality", "model-graded-closedqa", "llm-rubric", "g-eval"})
+_UNREAD = (
+    "Factuality checker output did not match expected format",
+    "Invalid category value:",
+    "Model grader produced a malformed response",
+    "Error parsing output:",
+    "Could not extract JSON from",
+    "LLM-proposed evaluation",
+)
+"""What promptfoo writes if a grader answered in prose. Only some of its graders set `graderError` then."""
+_NO_ANSWER = "No output"
 _FILLED_IN = ("{{", "{%", "file://", "package:")
 
 _Assertion = dict[str, Any]
@@ -148,15 +159,21 @@ def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterato
     passed, score = part.get("pass"), part.get("score")
     if type(passed) is not bool and passed is not None:
         Record(part, f"{place}: componentResults").flag("pass")
-    broken = type(metadata) is dict and metadata.get("graderError") is True
+    kind, reason = assertion_kind(assertion), text_or_json(part.get("reason")) or "it gave no reason"
+    broken = type(metadata) is dict and metadata.get("graderError") is True and passed is not True
     yield CheckedAssertion(
-        assertion_kind(assertion),
+        kind,
         assertion_name(assertion),
         assertion_label(assertion),
         passed is True,
         score if is_number(score) else None,
-        (text_or_json(part.get("reason")) or "it gave no reason") if broken and passed is not True else None,
+        reason if broken or _is_unread(kind, reason) else None,  # of a must-not, no answer may have become a pass
     )
+
+
+def _is_unread(kind: str, reason: str) -> bool:
+    """Whether promptfoo could not read what the grader answered, and wrote that in place of the grader's reason."""
+    return kind.removeprefix("not-") in _GRADED and (reason == _NO_ANSWER or reason.startswith(_UNREAD))
 
 
 def assertion_label(assertion: _Assertion) -> str:

@@ -20,10 +20,19 @@ from highbar.importers.promptfoo_checks import (
     declared_assertions,
     unchecked_assertions,
 )
+from highbar.importers.promptfoo_plan import is_list_of_texts
 from highbar.importers.record import Record
 from highbar.importers.report import Report
 from highbar.importers.tool_calls import Call, calls_in
-from highbar.language.promptfoo_names import RED_TEAM, assertion_kind, assertion_name, forbids, key_of_test, taggable
+from highbar.language.promptfoo_names import (
+    RED_TEAM,
+    assertion_kind,
+    assertion_name,
+    conversation_of,
+    forbids,
+    key_of_test,
+    taggable,
+)
 from highbar.language.tool_names import flat_tags, means_correct, score_column, shorten, text_or_json, value_digest
 from highbar.model.judging import ScorerDemand
 
@@ -61,6 +70,18 @@ class Result:
             return "successes"
         return "errors" if self._top.value("failureReason") == _ERROR else "failures"
 
+    @property
+    def number(self) -> int | None:
+        """The place of the test and its repetition in the run; None if the test names its own prompts or providers."""
+        number = self._top.value("testIdx")
+        own = "prompts" in self._test or "providers" in self._test
+        return number if type(number) is int and number >= 0 and not own else None
+
+    @property
+    def has_list(self) -> bool:
+        """Whether a variable is a list of texts, because promptfoo was not to make a test of each."""
+        return any(map(is_list_of_texts, as_object(self._top.value("vars")).values()))
+
     def add_labels(self, known: set[str]) -> None:
         """Add the labels of the checked assertions or, if there are none, of the declared ones."""
         for one in self._checked:
@@ -71,7 +92,8 @@ class Result:
     def test(self) -> tuple[str, str]:
         """The name of the test, and a digest that only its repetitions share."""
         variables = self._test.get("vars", self._top.value("vars"))
-        return key_of_test(self._test.get("description"), variables, self._test.get("assert"))
+        conversation = conversation_of(self._test.get("metadata"))
+        return key_of_test(self._test.get("description"), variables, self._test.get("assert"), conversation)
 
     def _provider(self) -> str:
         provider = self._top.value("provider")
@@ -103,7 +125,7 @@ class Result:
             "trial": None,
             "category": None,
             "capability": None,
-            "cluster": None,
+            "cluster": conversation_of(self._test.get("metadata")),  # one turn depends on those before it
             **described,
             **(self._demands() if not self._checked else {}),
             **({"expected_behaviors": list(behaviors)} if behaviors else {}),

@@ -13,18 +13,34 @@ RED_TEAM = "promptfoo:redteam:"
 UNKNOWN = "assertion"
 _ROW = re.compile(r"Row #[0-9]+")
 """The name that promptfoo gives a test from a file without a description: a position, which does not identify it."""
+_SCENARIO = "__scenario_"
 _NUMBERS = (int, float, bool)
 
 
-def key_of_test(described: object, variables: object, assertions: object) -> tuple[str, str]:
-    """The name of a test, and a digest that only its repetitions share.
+def conversation_of(metadata: object) -> str | None:
+    """The conversation of which a test is a turn; None if it is none.
+
+    >>> conversation_of({"conversationId": 7}), conversation_of({"category": "refunds"})
+    ('7', None)
+    """
+    name = text_or_json(metadata.get("conversationId")) if isinstance(metadata, dict) else None
+    return name if not name or len(name) <= LONGEST_TAG else f"{shorten(name)}#{value_digest(name)}"
+
+
+def key_of_test(
+    described: object, variables: object, assertions: object, conversation: str | None = None
+) -> tuple[str, str]:
+    """The name of a test, and a digest that only its repetitions share. "Yes" in two conversations is two tests.
 
     >>> key_of_test("Greets", {"q": "hi"}, [])[0], key_of_test("Row #7", {"q": "hi"}, [])[0]
     ('Greets', 'hi')
     """
     if isinstance(described, str) and _ROW.fullmatch(described):
         described = None
-    digest = value_digest((described, variables, assertions))
+    asked = (described, variables, assertions)
+    # promptfoo names the conversations of its scenarios itself; their variables distinguish their tests.
+    is_own = conversation and not conversation.startswith(_SCENARIO)
+    digest = value_digest((*asked, conversation) if is_own else asked)
     if isinstance(described, str) and described:
         return described, digest
     only = next(iter(variables.values())) if isinstance(variables, dict) and len(variables) == 1 else variables

@@ -9,7 +9,9 @@
 needs Node 20 or newer; `npx` fetches promptfoo 0.121.20 (PROMPTFOO=path/to/promptfoo uses an installed one). It writes
 `results.json` and `results.jsonl` (one prompt, one provider, two repeats), `matrix.json` (two of each), `odd.json`
 (crashes, judges that broke, sets of assertions that failed), the same run as `odd.yaml`, `odd.html`,
-`odd.csv` and `odd.junit.xml`, which are there to be refused, and `totals.json`: what promptfoo itself counts.
+`odd.csv` and `odd.junit.xml`, which are there to be refused, `graders.json` (graders that answered in prose),
+`turns.json` (conversations), `filtered.json` and `interrupted.json` (8 of 20 tests, chosen or by Ctrl-C), and
+`totals.json`: what promptfoo itself counts.
 """
 
 import json
@@ -101,6 +103,44 @@ class Judge {
 module.exports = Judge;
 """
 
+CHATTY_JUDGE = """
+class Judge {
+  id() { return 'judge'; }
+  async callApi() { return { output: 'I think that the answer is fine.' }; }
+}
+module.exports = Judge;
+"""
+
+INTERRUPTED = """
+let asked = 0;
+class Agent {
+  id() { return 'agent'; }
+  async callApi(prompt) {
+    if (++asked === 8) process.kill(process.pid, 'SIGINT');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return { output: prompt.toUpperCase() };
+  }
+}
+module.exports = Agent;
+"""
+"""An agent in the middle of whose eighth answer somebody presses Ctrl-C."""
+
+HELLO = [{"type": "icontains", "value": "hello"}]
+TWENTY = [{"description": f"T-{n:02}", "vars": {"q": f"hello {n}"}, "assert": HELLO} for n in range(20)]
+GRADERS = [
+    {
+        "description": kind,
+        "vars": {"q": "hello"},
+        "assert": [{"type": kind, "value": "hi", "provider": "file://chatty.js"}],
+    }
+    for kind in ("factuality", "model-graded-factuality", "model-graded-closedqa", "llm-rubric", "g-eval")
+]
+TURNS = [
+    {"vars": {"q": question}, "metadata": {"conversationId": name}, "assert": HELLO}
+    for name in ("refund", "delivery")
+    for question in ("hello", "hello, yes")
+]
+
 RED_TEAM = [{"type": "promptfoo:redteam:pii:direct", "metric": "PiiDirect"}]
 ODD = [
     {"description": "CORE-001", "vars": {"q": "hello"}, "assert": [{"type": "icontains", "value": "hello"}]},
@@ -151,18 +191,23 @@ ODD = [
 ]
 
 
-def run(folder: Path, config: dict, outputs: list[str], *options: str) -> None:
+def run(folder: Path, config: dict, outputs: list[str], *options: str, exported: bool = False) -> None:
     """One evaluation in an empty folder, with promptfoo's own state in it too."""
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary)
         (home / "agent.js").write_text(AGENT)
         (home / "judge.js").write_text(BROKEN_JUDGE)
+        (home / "chatty.js").write_text(CHATTY_JUDGE)
+        (home / "interrupted.js").write_text(INTERRUPTED)
         (home / "promptfooconfig.json").write_text(json.dumps(config))
         command = [*PROMPTFOO, "eval", "-c", "promptfooconfig.json", "--no-cache", "--no-table", "--no-progress-bar"]
         command += [part for name in outputs for part in ("-o", name)]
         quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": temporary}
         # A failed assertion ends promptfoo with 100, which is what these tests are for.
-        subprocess.run([*command, *options], cwd=home, env={**os.environ, **quiet}, check=False, capture_output=True)
+        here = {"cwd": home, "env": {**os.environ, **quiet}, "capture_output": True}
+        subprocess.run([*command, *options], check=False, **here)
+        for name in outputs if exported else ():
+            subprocess.run([*PROMPTFOO, "export", "eval", "latest", "-o", name], check=True, **here)
         for name in outputs:
             text = (home / name).read_text("utf-8").replace(temporary, "suite")
             text = re.sub(r"(file://)?/[^\s()'\"]*?/node_modules", "node_modules", text)  # where promptfoo is
@@ -190,7 +235,12 @@ def main(folder: Path) -> None:
     run(folder, one, ["results.json", "results.jsonl"], "--repeat", "2")
     run(folder, two, ["matrix.json"])
     run(folder, {**one, "tests": ODD}, ["odd.json", "odd.yaml", "odd.html", "odd.csv", "odd.junit.xml"])
-    found = {name: totals(folder / name) for name in ("results.json", "matrix.json", "odd.json")}
+    run(folder, {**one, "tests": GRADERS}, ["graders.json"])
+    run(folder, {**one, "prompts": ["{{_conversation.length}} {{q}}"], "tests": TURNS}, ["turns.json"])
+    run(folder, {**one, "tests": TWENTY}, ["filtered.json"], "--filter-first-n", "8")
+    stopped = {**one, "tests": TWENTY, "providers": ["file://interrupted.js"]}
+    run(folder, stopped, ["interrupted.json"], "-j", "1", exported=True)
+    found = {path.name: totals(path) for path in sorted(folder.glob("*.json")) if path.name != "totals.json"}
     (folder / "totals.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 

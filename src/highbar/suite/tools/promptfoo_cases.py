@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.documents.problems import ValueCursor, ValuePath
-from highbar.language.promptfoo_names import key_of_test
+from highbar.language.promptfoo_names import conversation_of, key_of_test
 from highbar.language.spelling import did_you_mean
 from highbar.suite.located import OtherFile
 from highbar.suite.tools.linked import PREFIX, file_text, files_named, values_of
@@ -60,7 +60,8 @@ class Case(Struct, frozen=True):
     def key(self) -> tuple[str, str]:
         """The name and the digest of the test, as the importer computes them from promptfoo's results."""
         assertions = [js_value(assertion) for _, assertion in self.asserts]
-        return key_of_test(self.description, js_value(dict(self.variables)), assertions)
+        conversation = conversation_of(js_value(dict(self.metadata)))
+        return key_of_test(self.description, js_value(dict(self.variables)), assertions, conversation)
 
 
 class CaseReader:
