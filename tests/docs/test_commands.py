@@ -59,6 +59,7 @@ TESTED = {
         "highbar check report.xml": "the page itself, on that file",
     },
     "docs/how-to/deepeval.md": {
+        "rm -f .deepeval/.latest_run_full.json": "tests/hazards/test_metrics_without_a_verdict.py runs the block",
         "deepeval test run tests/evals": "tests/importers/recipes/make_deepeval.py makes such a file",
         "highbar check .deepeval/.latest_run_full.json": "the page itself, on that file",
     },

@@ -285,7 +285,7 @@ def _conversation(case: Record) -> Row:
 
 
 def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:
-    verdicts = Verdicts()
+    verdicts, silent = Verdicts(), []
     for name, metric in _metrics(case):
         if metric.flag("flaky") and not scorers.by_policy:
             verdicts.add_score(name, metric.number("score"))
@@ -295,12 +295,16 @@ def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:
         else:
             verdict, score, judge = metric.flag("success"), metric.number("score"), metric.text("evaluationModel")
             scorers.add(verdicts, name, verdict=verdict, score=score, judge=judge)
+            silent += [name] if verdict is None and score == 0 else []
     expectations = case.record("expectationsData")
     if expectations is not None:
         _add_expectations(expectations, verdicts, scorers)
     # DeepEval also fails a case if a judge broke. That is no fault of the agent, so the trial stays undecided.
     if case.flag("success") is False and not verdicts.broken and not scorers.by_policy:
         verdicts.fail()
+    # Without a threshold, nobody knows whether the lowest score is a failure, and DeepEval lets the case pass.
+    for name in silent:
+        scorers.add_broken(verdicts, name, "scored 0 and gave no verdict")
     return verdicts
 
 

@@ -16,7 +16,7 @@ from highbar.importers import Row, signs
 from highbar.importers.limits import HEAD, LARGEST_VALUE, MOST_NAMED
 from highbar.importers.naming import Trials
 from highbar.importers.promptfoo_checks import as_object
-from highbar.importers.promptfoo_plan import Plan, has_ended
+from highbar.importers.promptfoo_plan import PlannedResults, has_ended
 from highbar.importers.promptfoo_rows import Result
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
@@ -144,7 +144,7 @@ def _refuse_unfinished(document: Record, stats: Record | None, file: _PromptfooF
     found, rows, prompts = file.report.records, file.rows, document.value("results.prompts")
     ran = len(prompts) if isinstance(prompts, list) and prompts else max(rows.values(), default=0)
     config, options = as_object(document.value("config")), as_object(document.value("runtimeOptions"))
-    plan = Plan(config, options, expands=file.expands)
+    plan = PlannedResults(config, options, expands=file.expands)
     planned, whole = (plan.results(ran or plan.columns), plan.results(max(ran, plan.columns))) if config else (0, 0)
     ended = has_ended(stats, as_object(document.value("metadata")).get("promptfooVersion"))
     if ended is False and planned != found:

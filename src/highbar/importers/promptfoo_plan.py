@@ -19,7 +19,7 @@ _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 _OPTIONS = ("commandLineOptions", "evaluateOptions")
 
 
-class Plan(NamedTuple):
+class PlannedResults(NamedTuple):
     """What an export says about the results that it should hold."""
 
     config: Mapping[str, Any]
