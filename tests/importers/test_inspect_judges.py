@@ -109,8 +109,10 @@ def test_the_second_scorer_of_one_name_judges_too(tmp_path):
     assert corrects(tmp_path, document) == [True, False]
 
 
-def test_an_accuracy_above_one_is_no_pass(tmp_path):
-    assert corrects(tmp_path, with_scorers({"x": 5}, {"x": -1}, x=ACCURACY)) == [False, False]
+def test_an_accuracy_above_one_is_refused_and_one_below_zero_is_no_pass(tmp_path):
+    assert corrects(tmp_path, with_scorers({"x": 1}, {"x": -1}, x=ACCURACY)) == [True, False]
+    above = written(tmp_path, "log.json", with_scorers({"x": 1}, {"x": 5}, x=ACCURACY))
+    assert "the scorer x judges and gave 5, which is above 1" in refusal("inspect", above)
 
 
 def test_a_judge_that_is_silent_leaves_a_sample_undecided_unless_another_says_no(tmp_path):

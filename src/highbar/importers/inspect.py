@@ -22,7 +22,7 @@ from highbar.importers.limits import MOST_NAMED
 from highbar.importers.reading import json
 from highbar.importers.reading import zip as archives
 from highbar.importers.reading.json import Bytes
-from highbar.importers.record import refuse
+from highbar.importers.record import quoted, refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
 from highbar.importers.scorers import meet_demands, unjudged_columns
@@ -155,6 +155,7 @@ class _Log:
         self.invalidated = 0
         self._buffer = buffer
         self._scorers: dict[str, bool] = {}  # whether all numbers of the scorer are from 0 to 1
+        self._above: dict[str, tuple[str, float]] = {}  # where the scorer first gave more than 1
         self._ended: dict[Key, tuple[bool, str | None]] = {}  # whether a sample crashed, and the limit that halted it
         self._described: dict[str, Row] = {}  # columns that all epochs of a sample share
 
@@ -174,13 +175,15 @@ class _Log:
         self.invalidated += sample.invalidated
         if sample.crashed or sample.limit:
             self._ended[sample.key] = (sample.crashed, sample.limit)
-        scores = {name: self._score(name, value) for name, value in sample.scores()}
+        scores = {name: self._score(name, value, sample.place) for name, value in sample.scores()}
         row = sample.row(self.judge_roles)
         self._described[sample.key[0]] = {name: row.get(name) for name in (*SCENARIO_TEXTS, "tags")}
         self._buffer.put(row, scores)
 
-    def _score(self, name: str, value: object) -> float | None:
+    def _score(self, name: str, value: object, place: str) -> float | None:
         score = score_number(value)
+        if score is not None and score > 1:
+            self._above.setdefault(name, (place, score))
         self._scorers[name] = self._scorers.get(name, True) and (score is None or 0 <= score <= 1)
         if isinstance(value, str) and score is None:
             self.report.unread["scores that are text"] += 1
@@ -201,7 +204,10 @@ class _Log:
     def rows(self, header: Header) -> Iterator[Row]:
         """The rows, once all scorers are known."""
         renamed = self._only_scorer(header)
-        judging = settle_judges(header.metrics, [renamed.get(name, name) for name in self._scorers], self.report)
+        scored = [renamed.get(name, name) for name in self._scorers]
+        silent = header.silent(scored) if self.crashed < len(self.seen) else []  # a crash leaves nothing to score
+        judging = settle_judges(header.metrics, scored, silent, self.report)
+        self._refuse_other_scales(judging, renamed)
         bounded = {renamed.get(name, name): known for name, known in self._scorers.items()}
         quality = all(bounded.get(name, True) for name in judging.demands)
         for row, given in self._buffer:
@@ -218,6 +224,18 @@ class _Log:
                 "quality_score": judging.quality(scores) if quality else None,
                 **self._judgment(row, scores, judging),
             }
+
+    def _refuse_other_scales(self, judging: Judges, renamed: dict[str, str]) -> None:
+        """Refuse a judge that gave more than 1, unless the policy says what is good enough on its scale."""
+        for given, (place, score) in self._above.items() if not self.report.answers_only else ():
+            name = renamed.get(given, given)
+            demand = judging.demands.get(name)
+            if name in judging.demands and (demand is None or demand.at_least is None):
+                judge = f"judged_by: {{ inspect: [ {{ scorer: {quoted(name)}, at_least: … }} ] }}"
+                refuse(
+                    f"{place}: the scorer {name} judges and gave {score:g}, which is above 1",
+                    hint=f"say in the policy what is good enough: {judge}",
+                )
 
     def _only_scorer(self, header: Header) -> dict[str, str]:
         """Maps the nameless score of an old log to the only scorer in the header; empty for other logs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from highbar.importers.inspect_scores import Metrics, declared_metrics
+from highbar.importers.inspect_scores import Metrics, declared_metrics, silent_scorers
 from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 
@@ -50,6 +50,7 @@ class Header:
         self._results = record.record("results") or Record({}, "header: results")
         self.stops = _early_stops(self._results)
         self.metrics: Metrics = declared_metrics(spec, record.record("results"))
+        self._spec = spec
         self._invalidated = record.flag("invalidated") or False
         error = record.record("error")
         if self.status != "success":
@@ -66,6 +67,10 @@ class Header:
         options = [scorer.record("options") for scorer in record.records("scorers")]
         named = {role for one in options if one and isinstance(role := one.value("model_role"), str)}
         return frozenset({_GRADER, *named} & set(record.record("model_roles") or ()))
+
+    def silent(self, scored: Collection[str]) -> list[str]:
+        """The declared scorers that never scored, given those that did."""
+        return silent_scorers(self._spec, self._results, scored)
 
     def planned(self) -> Iterator[Key]:
         """Every planned sample and epoch, if the log names them."""

@@ -18,6 +18,7 @@ from highbar.importers.tool_calls import calls_of_messages, chat_messages
 from highbar.language.tool_names import flat_tags
 
 _REFERENCE = "attachment://"
+_EVENT = ("event", "role", "timestamp", "completed", "working_start", "working_time")
 _NO_JUDGE_TIME = "there are no events that say how long the judge took: latency_ms counts its time too"
 
 
@@ -117,20 +118,23 @@ class EvalSample:
         return rest
 
     def _latency(self, judges: Collection[str]) -> float | None:
-        seconds = Record({"total_time": self._value("total_time")}, self.place).number("total_time")
+        """The time that the agent worked, without waiting for rate limits; the whole time if the log has only that."""
+        times = Record({key: self._value(key) for key in ("working_time", "total_time")}, self.place)
+        worked, total = times.number("working_time"), times.number("total_time")
+        seconds = total if worked is None else worked
         if seconds is None or not judges:
             return None if seconds is None else seconds * 1000
-        return max(0.0, seconds - self._judging_seconds(judges)) * 1000
+        return max(0.0, seconds - self._judging_seconds(judges, working=worked is not None)) * 1000
 
-    def _judging_seconds(self, judges: Collection[str]) -> float:
+    def _judging_seconds(self, judges: Collection[str], *, working: bool) -> float:
         """How many seconds the judging models worked; overlapping times count once."""
         events = self._parts.get("events")
         if events is None or json.is_null(events):
             self._report.warn(_NO_JUDGE_TIME)
             return 0
-        spans = [span for text in json.items(events) if (span := _span(json.members(text), judges))]
+        found = [_span(json.members(text), judges, working=working) for text in json.items(events)]
         total, reached = 0.0, float("-inf")
-        for start, end in sorted(spans):
+        for start, end in sorted(span for span in found if span):
             total += max(0.0, end - max(start, reached))
             reached = max(reached, end)
         return total
@@ -180,12 +184,15 @@ class EvalSample:
         return _text_of(message.get("content")) if isinstance(message, dict) else None
 
 
-def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, float] | None:
-    """The start and end of a call to a judging model; None for any other event."""
-    values = {key: json.decode_value(event[key]) for key in ("event", "role", "timestamp", "completed") if key in event}
+def _span(event: dict[str, Bytes], judges: Collection[str], *, working: bool) -> tuple[float, float] | None:
+    """The start and end of a call to a judging model, if `working` in working time; None for any other event."""
+    values = {key: json.decode_value(event[key]) for key in _EVENT if key in event}
     role, start, end = values.get("role"), values.get("timestamp"), values.get("completed")
     if values.get("event") != "model" or not isinstance(role, str) or role not in judges:
         return None
+    began, took = values.get("working_start"), values.get("working_time")
+    if working and isinstance(began, float | int) and isinstance(took, float | int):
+        return began, began + took
     if not isinstance(start, str) or not isinstance(end, str):
         return None
     try:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from highbar.importers.naming import score_columns
-from highbar.importers.record import Record, is_number, refuse
+from highbar.importers.record import Record, as_object, is_number, refuse
 from highbar.importers.report import Report
 from highbar.model.judging import ScorerDemand
 
@@ -38,11 +38,28 @@ def declared_metrics(spec: Record, results: Record | None) -> Metrics:
     for score in results.records("scores") if results else []:
         name, scorer_name = score.text("name") or "", score.text("scorer")
         full = name if scorer_name in (None, name) else f"{scorer_name}.{name}"
-        found.setdefault(full, set()).update(_metric_name(metric) for metric in score.record("metrics") or ())
+        computed = score.part("metrics")
+        found.setdefault(full, set()).update(_measured(name, as_object(computed.value(name))) for name in computed)
     if results and "scorer" in results:  # as it was written in 2024
         found.setdefault(ONLY_SCORE, set()).update(_metric_name(metric) for metric in results.record("metrics") or ())
     whole = {name for name in found if not found[name] and any(other.startswith(f"{name}.") for other in found)}
     return {name: metrics for name, metrics in found.items() if name not in whole}
+
+
+def silent_scorers(spec: Record, results: Record, seen: Collection[str]) -> list[str]:
+    """The declared scorers without a score and without a result, while others scored: the run had `--no-score`."""
+    if not seen or "scores" not in results:
+        return []
+    scored = {score.text(key) for score in results.records("scores") for key in ("name", "scorer")}
+    names: list[str] = []
+    for scorer in spec.records("scorers"):
+        names.append(_unique_name(scorer.text("name") or "", names))
+    return [name for name in names if name not in scored and not any(_is_of(one, name) for one in seen)]
+
+
+def _is_of(name: str, scorer: str) -> bool:
+    """Whether this is the scorer, or one of the values that it gives."""
+    return name == scorer or name.startswith(f"{scorer}.")
 
 
 def _unique_name(name: str, used: Collection[str]) -> str:
@@ -56,10 +73,20 @@ def _groups(metrics: object) -> Iterator[tuple[str, list[str]]]:
     for group in metrics if isinstance(metrics, list) else [metrics]:
         if isinstance(group, dict) and "name" not in group:
             for part, listed in group.items():
-                names = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-                yield part, [_metric_name(str(name)) for name in names]
+                named = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+                yield part, [_measured(str(one.get("name")), one) for one in named]
         elif isinstance(group, dict):
-            yield "", [_metric_name(str(group["name"]))]
+            yield "", [_measured(str(group["name"]), group)]
+
+
+def _measured(name: str, metric: dict[str, Any]) -> str:
+    """The metric that is computed: `grouped(accuracy())` is a `grouped` with the metric accuracy for each group.
+
+    >>> _measured("inspect_ai/grouped", {"options": {"metric": {"name": "accuracy"}, "group_key": "kind"}})
+    'accuracy'
+    """
+    inner = (as_object(as_object(metric.get(key)).get("metric")).get("name") for key in ("options", "params"))
+    return _metric_name(next((one for one in inner if isinstance(one, str)), name))
 
 
 def _metric_name(metric: str) -> str:
@@ -92,17 +119,23 @@ class Judges(NamedTuple):
         return scores.get(next(iter(self.demands))) if len(self.demands) == 1 else None
 
 
-def settle_judges(metrics: Metrics, seen: Collection[str], report: Report) -> Judges:
-    """Decide who judges, and note every scorer in the report. Refuses a log without a judge."""
+def settle_judges(metrics: Metrics, seen: Collection[str], silent: Collection[str], report: Report) -> Judges:
+    """Decide who judges, and note every scorer in the report. Refuses a log without a judge.
+
+    The `silent` scorers never scored, and judge only if the policy names them.
+    """
     known = [*(name for name in metrics if not _is_pattern(name, metrics)), *(n for n in seen if n not in metrics)]
-    demands = _policy_judges(known, report) if report.judged_by else _declared_judges(metrics, known)
+    heard = {name: listed for name, listed in metrics.items() if not any(_is_of(name, one) for one in silent)}
+    demands = _policy_judges(known, report) if report.judged_by else _declared_judges(heard, known)
     exact = list(dict.fromkeys([*known, *demands]))
     for name in exact:
-        why = _why_not(name, metrics, policy=bool(report.judged_by))
+        is_heard = name in heard or name not in metrics
+        why = _why_not(name, metrics, policy=bool(report.judged_by)) if is_heard else "it never scored"
         report.add_scorer(name, judges=name in demands, why_not=why)
     report.judges = tuple(demands)
     if not demands and not report.answers_only:
-        refuse(_no_judge_message(exact, metrics), hint=_hint(exact))
+        names = [name for name in exact if name in heard or name not in metrics]
+        refuse(_no_judge_message(names, metrics), hint=_hint(names))
     columns, _ = score_columns({name: name for name in exact})
     return Judges(demands, columns)
 

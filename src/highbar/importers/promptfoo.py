@@ -15,11 +15,10 @@ from highbar.errors import InputError
 from highbar.importers import Row, signs
 from highbar.importers.limits import HEAD, LARGEST_VALUE, MOST_NAMED
 from highbar.importers.naming import Trials
-from highbar.importers.promptfoo_checks import as_object
 from highbar.importers.promptfoo_plan import PlannedResults, has_ended
 from highbar.importers.promptfoo_rows import Result
 from highbar.importers.reading import json
-from highbar.importers.record import Record, refuse
+from highbar.importers.record import Record, as_object, refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
 from highbar.language.promptfoo_names import id_of_test

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from highbar.importers.record import Record, is_number
+from highbar.importers.record import Record, as_object, is_number
 from highbar.language.promptfoo_names import UNKNOWN, assertion_kind, assertion_name
 from highbar.language.tool_names import text_or_json, value_digest
 
@@ -179,8 +179,3 @@ def _is_unread(kind: str, reason: str) -> bool:
 def assertion_label(assertion: _Assertion) -> str:
     """The metric of an assertion, else its type."""
     return text_or_json(assertion.get("metric")) or assertion_kind(assertion)
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """The object; an empty one for any other value."""
-    return value if isinstance(value, dict) else {}

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, NamedTuple
 
-from highbar.importers.promptfoo_checks import as_object
-from highbar.importers.record import Record
+from highbar.importers.record import Record, as_object
 
 _TIMED = (0, 120, 10)
 """The first known version that writes how long a run took, which it does when the run ends."""

@@ -14,14 +14,13 @@ from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
 from highbar.importers.promptfoo_checks import (
     CheckedAssertion,
-    as_object,
     assertion_label,
     checked_assertions,
     declared_assertions,
     unchecked_assertions,
 )
 from highbar.importers.promptfoo_plan import is_list_of_texts
-from highbar.importers.record import Record
+from highbar.importers.record import Record, as_object
 from highbar.importers.report import Report
 from highbar.importers.tool_calls import Call, calls_in
 from highbar.language.promptfoo_names import (

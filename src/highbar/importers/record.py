@@ -138,6 +138,11 @@ def is_number(value: object) -> bool:
     return type(value) in _NUMBERS and abs(value) <= LARGEST_NUMBER  # type: ignore[arg-type]
 
 
+def as_object(value: object) -> dict[str, Any]:
+    """The object; an empty one for any other value."""
+    return value if isinstance(value, dict) else {}
+
+
 def refuse_not_finite(value: object, path: str, place: str) -> None:
     """Refuse NaN and infinities at any depth: they are not values, and NaN does not even equal itself."""
     if type(value) is float:
