@@ -96,6 +96,12 @@ def _own_keys(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _recordings(_: Sequence[str]) -> Attempt:
+    from tests.laws.recordings import attempt
+
+    return attempt
+
+
 def _sequential(_: Sequence[str]) -> Attempt:
     from tests.laws.sequential import attempt
 
@@ -134,6 +140,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "interruptions": _interruptions,  # runs: interrupted at any request and resumed, they come to the same verdict
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
     "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
+    "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not before
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
     "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass

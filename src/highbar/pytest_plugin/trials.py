@@ -17,6 +17,7 @@ import pytest
 
 from highbar.columns import column_names
 from highbar.importers.limits import LONGEST_TEXT
+from highbar.language.phrases import some_and_more
 from highbar.language.tool_names import scenario_id
 from highbar.pytest_plugin import recording
 from highbar.pytest_plugin.collecting import CollectedTest, to_text
@@ -191,6 +192,8 @@ def trial_row(
     if status == "not run":
         return {**row, "unjudged": f"{NOT_RUN}the test was set up and not called"}
     row |= _observed_columns(test.columns, status, recorded, is_cut=is_cut)
+    if "unjudged" in row:
+        row.setdefault("output", row["unjudged"])  # without any output it would be unknown if the agent crashed
     if status == "passed":
         return row if _judged_by_columns(row) else {**row, "passed": True}
     row["passed"] = False
@@ -217,18 +220,24 @@ def _judged_by_columns(row: Mapping[str, Any]) -> bool:
 def _observed_columns(
     columns: Mapping[str, Any], status: Status, recorded: Behaviors | None, *, is_cut: bool
 ) -> dict[str, Any]:
-    """The columns `behaviors` and `violations`, as far as the test has looked for the demands of its mark."""
+    """What the test has found of the demands of its mark; `unjudged` if it has not looked for a must-not."""
     expected, must_not = columns.get("expected_behaviors", ()), columns.get("must_not", ())
     seen = () if recorded is None else recorded.seen
     happened = [] if recorded is None else [*recorded.happened, *(name for name in seen if name in must_not)]
     found: dict[str, Any] = {}
     if happened:
         found["violations"] = list(dict.fromkeys(happened))
-    elif must_not and recorded is not None and not (is_cut and set(must_not) - recorded.looked_for):
-        found["violations"] = []
+    elif must_not and recorded is not None:
+        missed = [name for name in must_not if name not in recorded.looked_for]
+        if not missed:
+            found["violations"] = []
+        elif not is_cut:
+            found["unjudged"] = f"the test did not look for {some_and_more(missed)}"
     observed = {**dict.fromkeys(expected, False), **dict.fromkeys(seen, True)}
-    # `behaviors` would claim that the test looked for violations, but one that it did not reach makes the score 0.
-    is_known = not must_not or "violations" in found
+    if "unjudged" in found:  # a violation would make the score 0, so that only what is missing is certain
+        observed = {name: is_seen for name, is_seen in observed.items() if not is_seen}
+    # `behaviors` alone would claim that the test looked for violations.
+    is_known = not must_not or "violations" in found or "unjudged" in found
     if observed and is_known and (recorded is not None or status != "passed"):
         found["behaviors"] = observed
     return found

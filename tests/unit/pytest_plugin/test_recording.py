@@ -82,11 +82,15 @@ def test_saw_a_violation(behaviors): behaviors.violated("swears")
 @marked(must_not=["swears"])
 def test_observed_what_must_not_happen(behaviors): behaviors.observed("swears")
 @marked(must_not=["swears"])
-def test_saw_no_violation(behaviors): behaviors.output("fine")
+def test_saw_no_violation(behaviors): behaviors.violated("swears", False); behaviors.output("fine")
 @marked(must_not=["swears"])
-def test_saw_no_violation_and_recorded_no_output(behaviors): pass
+def test_saw_no_violation_and_recorded_no_output(behaviors): behaviors.violated("swears", False)
 @marked(must_not=["swears"])
-def test_saw_no_violation_since_nothing_was_said(behaviors): behaviors.output(" ")
+def test_saw_no_violation_since_nothing_was_said(behaviors): behaviors.violated("swears", False); behaviors.output(" ")
+@marked(must_not=["swears"])
+def test_never_looked(behaviors): behaviors.output("fine")
+@marked(must_not=["swears", "leaks"])
+def test_looked_for_one_of_two(behaviors): behaviors.violated("swears", False); behaviors.output("fine")
 @marked(expected="refund")
 def test_predicted(behaviors): behaviors.predicted("refund")
 @marked(expected="refund")
@@ -97,8 +101,8 @@ def test_measured_only(behaviors): behaviors.latency_ms(3)
 def test_is_to_look_for_nothing(): pass
 """
     assert judged(tmp_path, tests) == (
-        "passed", "failed", "undecided", "undecided", "failed", "failed", "passed", "passed", "undecided", "passed",
-        "failed", "failed", "passed", "passed",
+        "passed", "failed", "undecided", "undecided", "failed", "failed", "passed", "passed", "undecided", "undecided",
+        "undecided", "passed", "failed", "failed", "passed", "passed",
     )  # fmt: skip
 
 
@@ -203,13 +207,16 @@ def test_one(behaviors{more}):
 def test_two(): pass
 """
 BODIES = {
-    "behaviors.output(reply)\n    assert not reply": "pass",  # all was recorded
-    "if not reply:\n        behaviors.violated(\n            'swears')\n    assert not reply": "pass",
+    "behaviors.violated('swears', not reply)\n    assert not reply": "pass",
+    "behaviors.output(reply)\n    assert not reply": "inconclusive",  # it never looked
+    "if not reply:\n        behaviors.violated(\n            'swears')\n    assert not reply": "inconclusive",
     "behaviors.violated('swears', False)\n    assert not reply\n    behaviors.output(reply)": "pass",  # it looked
     "behaviors.violated('swears')\n    assert not reply": "fail",
     "behaviors.observed('swears')\n    assert not reply\n    behaviors.output(reply)": "fail",
-    "behaviors.output(reply)\n    raise OSError": "pass",
-    "behaviors.output(reply)\n    pytest.skip('later')": "pass",
+    "behaviors.violated('swears', False)\n    raise OSError": "pass",
+    "behaviors.violated('swears', False)\n    pytest.skip('later')": "pass",
+    "behaviors.output(reply)\n    raise OSError": "inconclusive",
+    "behaviors.output(reply)\n    pytest.skip('later')": "inconclusive",
     "assert not reply\n    behaviors.violated('swears')": "inconclusive",
     "raise OSError\n    behaviors.violated('swears')": "inconclusive",
     "behaviors.violated('swears', reply.index('damn') > 0)": "inconclusive",
@@ -234,10 +241,16 @@ def test_a_test_that_was_cut_short_has_not_shown_that_nothing_forbidden_happened
 
 
 def test_if_in_doubt_a_test_was_cut_short(tmp_path: Path) -> None:
-    line = "behaviors.output(reply)\n    assert not reply"
-    assert violated(tmp_path, line) == "pass"
-    assert violated(tmp_path, line, decorator="@decorated") == "inconclusive"
-    assert violated(tmp_path, line, more=", agent") == "inconclusive"
+    line = "behaviors.violated('swears', False)\n    assert not reply"
+
+    def is_undecided(decorator: str = "", more: str = "") -> bool:
+        tests = FORBIDDEN.replace("{line}", line).replace("{decorator}", decorator).replace("{more}", more)
+        tests += "def test_three(behaviors): behaviors.latency_ms(3)\n"
+        return "unjudged" in run(tmp_path, tests).row("test_it.py::test_one")
+
+    assert not is_undecided()
+    assert is_undecided(decorator="@decorated")
+    assert is_undecided(more=", agent")
 
 
 def test_a_test_without_the_fixture_that_fails_leaves_nothing_open(tmp_path: Path) -> None:
