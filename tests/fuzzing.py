@@ -141,6 +141,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
     "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
     "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not before
+    "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
     "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass
