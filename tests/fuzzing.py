@@ -66,6 +66,12 @@ def _forms(names: Sequence[str]) -> Attempt:
     return lambda seed, folder: attempt(seed, folder, forms)
 
 
+def _graded_again(_: Sequence[str]) -> Attempt:
+    from tests.laws.graded_again import attempt
+
+    return attempt
+
+
 def _importers(tools: Sequence[str]) -> Attempt:
     from tests.importers.fuzzing import attempts_on
 
@@ -141,6 +147,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
     "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
     "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not before
+    "graded-again": _graded_again,  # the rows of a run, graded again by the same suite, are as they were
     "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
     "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same

@@ -18,16 +18,19 @@ from msgspec.structs import replace
 from highbar import checks
 from highbar.checks import Check, Finding, Functions
 from highbar.checks.tree import no
+from highbar.checks.tree import no, yes
+from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.calls import EMPTY_REPLY
 from highbar.running.judging.questions import ANSWER, CANNOT_TELL, NO_FINDINGS, JudgeFindings, Judgments, tables
 from highbar.running.received import Received, receive, tag_fault, transcript, version_of
 from highbar.running.records import TrialEnded, answer_of
-from highbar.running.rows import are_distinct, with_distinct_keys
+from highbar.running.rows import are_distinct, encoded, with_distinct_keys
 from highbar.suite import Behavior, Scenario, Suite
 from highbar.suite.check_words import check_in_words
 
 NEVER_CALLED = "the run ended before"
+NOTHING: Mapping[str, Any] = {}
 LONGEST_REASON = 2000
 """Characters of the reason why a trial has no answer or no judgment."""
 
@@ -88,20 +91,25 @@ class Grader:
         trial: int,
         *,
         reason: str | None = None,
+        violated: Mapping[str, Any] = NOTHING,
     ) -> dict[str, Any]:
-        """The row of one trial, in plain values. `reason` is why it was not run, if `ended` is None or gives none."""
+        """The row of one trial, in plain values. `reason` is why it was not run, if `ended` is None or gives none.
+
+        `violated`: must-nots that an earlier grading of the same answer found violated, with the evidence. They stay so
+        where this one cannot check them.
+        """
         row = self._start(ended, scenario, trial)
         if ended is None or ended.outcome == "infrastructure":
-            self._fill_not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
+            self._fill_not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED, violated)
             return row
         received = receive(ended)
         judged = NO_FINDINGS if self.judgments is None else self.judgments(scenario, ended)
         # An error without a reason is still an error: only None means that there is no fault.
         fault = ended.reason or "" if ended.outcome == "error" else _fault(received, scenario)
         if fault is None:
-            self._fill_answered(row, received, scenario, judged)
+            self._fill_answered(row, received, scenario, judged, violated)
         else:
-            self._fill_error(row, received, scenario, fault, judged)
+            self._fill_error(row, received, scenario, fault, judged, violated)
         return row
 
     def _start(self, ended: TrialEnded | None, scenario: Scenario, trial: int) -> dict[str, Any]:
@@ -122,13 +130,18 @@ class Grader:
         return row
 
     def _fill_answered(
-        self, row: dict[str, Any], received: Received, scenario: Scenario, judged: JudgeFindings
+        self,
+        row: dict[str, Any],
+        received: Received,
+        scenario: Scenario,
+        judged: JudgeFindings,
+        violated: Mapping[str, Any],
     ) -> None:
         answer = answer_of(received.ended)
         expected = self._grade_behaviors(scenario.expected_behaviors, answer, judged)
         if expected.observed:
             row["behaviors"] = _marks(expected.observed)
-        forbidden = self._violations(row, scenario, answer, judged)
+        forbidden = self._violations(row, scenario, answer, judged, violated)
         if scenario.answer is not None:
             finding = checks.apply(scenario.answer, answer, functions=self.functions, judged=judged.findings)
             # The same dictionaries, so that the row shows evidence for the answer together with that of behaviors.
@@ -150,26 +163,42 @@ class Grader:
             _show_judge(row, replace(judged, judged=replace(judged.judged, behaviors=by_behavior)))
 
     def _fill_error(
-        self, row: dict[str, Any], received: Received, scenario: Scenario, fault: str, judged: JudgeFindings
+        self,
+        row: dict[str, Any],
+        received: Received,
+        scenario: Scenario,
+        fault: str,
+        judged: JudgeFindings,
+        violated: Mapping[str, Any],
     ) -> None:
         """Fill the row of an error: the trial failed, and must-nots may have happened before the error."""
         row["error"] = fault.strip()[:LONGEST_REASON] or "the agent failed"
         if scenario.answer is not None:
             row["correct"] = False
         if scenario.must_not:
-            _explain(row, self._violations(row, scenario, answer_of(received.ended), judged))
+            _explain(row, self._violations(row, scenario, answer_of(received.ended), judged, violated))
         _show(row, received, scenario)
         _show_judge(row, judged)
 
-    def _fill_not_run(self, row: dict[str, Any], ended: TrialEnded | None, scenario: Scenario, reason: str) -> None:
+    def _fill_not_run(
+        self,
+        row: dict[str, Any],
+        ended: TrialEnded | None,
+        scenario: Scenario,
+        reason: str,
+        violated: Mapping[str, Any],
+    ) -> None:
         row["unjudged"] = f"not run: {reason}"[:LONGEST_REASON]
-        if ended is None or not scenario.must_not:
-            return
+        received = receive(ended) if ended is not None else None
+        if received is not None and received.replies:
+            row["messages"] = with_distinct_keys(transcript(scenario, received.ended))
+            _show_report(row, received)
         # Earlier turns may have been answered. A violation in them counts; none in them says nothing about the trial.
-        found = self._violations({}, scenario, answer_of(ended))
-        happened = [name for name, is_observed in found.observed.items() if is_observed]
-        if happened:
-            row["violations"] = happened
+        answer = answer_of(ended) if ended is not None else Answer()
+        known: dict[str, Any] = {}
+        found = self._violations(known, scenario, answer, NO_FINDINGS, violated)
+        if known.get("violations"):
+            row |= known
             _explain(row, found)
 
     def _violations(
@@ -177,13 +206,18 @@ class Grader:
         row: dict[str, Any],
         scenario: Scenario,
         answer: Answer,
-        judged: JudgeFindings = NO_FINDINGS,
+        judged: JudgeFindings,
+        violated: Mapping[str, Any],
     ) -> _CheckResults:
         """Set `violations`, except if none was found and a must-not could not be checked."""
         # If nothing was received, nothing happened, whatever a check finds in an empty reply.
         wanted = scenario.must_not if answer.replies else {}
         forbidden = self._grade_behaviors(wanted, answer, judged, must_not=True)
-        happened = [name for name, is_observed in forbidden.observed.items() if is_observed]
+        for name, behavior in scenario.must_not.items():
+            if name in violated and name not in forbidden.observed:
+                forbidden.unclear.pop(name, None)
+                forbidden.note(name, behavior.check, yes(violated[name]), must_not=True)
+        happened = [name for name in scenario.must_not if forbidden.observed.get(name)]
         if scenario.must_not and (happened or not forbidden.unclear):
             row["violations"] = happened
         return forbidden
@@ -256,17 +290,28 @@ def _explain(row: dict[str, Any], *graded: _CheckResults) -> None:
 def _show(row: dict[str, Any], received: Received, scenario: Scenario) -> None:
     """Set the columns with what the agent said and did, and what was measured."""
     last = received.last
-    if last is not None and last.output and last.output.strip():
-        row["output"] = last.output
+    if last is not None and last.output is not None and (last.output.strip() or "error" in row):
+        row["output"] = last.output  # a blank one, too, if it is all that came: else nothing was received
     calls = received.tool_calls
     if calls:
         row["tool_calls"] = calls
     if scenario.turns or scenario.messages or any(reply.messages for reply in received.replies):
         row["messages"] = with_distinct_keys(transcript(scenario, received.ended))
+    _show_report(row, received)
     row |= received.measured
     if received.tags and not tag_fault(received.tags, scenario):
         row["tags"] = {**row.get("tags", {}), **received.tags}
         row["agent_tags"] = received.tags  # marks them: no rule may select rows by tags that the agent chose
+
+
+def _show_report(row: dict[str, Any], received: Received) -> None:
+    """Set the column `reported`: what the agent reported of itself and checks can read."""
+    last = received.last
+    report = {name: getattr(last, name, None) for name in ("state", "context", "behaviors")}
+    report = {name: value for name, value in report.items() if value is not None}
+    if report:
+        # As one text where readers would refuse its keys, so that it can be read back.
+        row["reported"] = report if with_distinct_keys(report) == report else encoded(report)
 
 
 def _fault(received: Received, scenario: Scenario) -> str | None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.checks.messages import (
     OTHER_ROLES,
@@ -67,19 +68,31 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
     `calls_recorded`: its file records tool calls, so a row without any made none.
     """
     said = _split_messages(_messages(row), scenario)
-    is_whole = len(scenario.turns) < 2 or len(said.turns) == len(scenario.turns)
-    calls, known = _calls(row, said, is_whole=is_whole, calls_recorded=calls_recorded)
-    turns = _turns(row, said, calls, is_whole=is_whole)
-    lacks = (*(() if known else ("tool_calls",)), *(() if is_whole else ("replies",)))
     outcome: Any = "error" if row.get("error") else "infrastructure" if _is_not_run(row) else "answered"
+    is_whole = _is_whole(said, scenario, ended_early=outcome != "answered")
+    calls, known = _calls(row, said, is_whole=is_whole, calls_recorded=calls_recorded or "highbar_run" in row)
+    turns = _turns(row, said, calls, is_whole=is_whole, ended_early=outcome != "answered")
+    lacks = (*(() if known else ("tool_calls",)), *(() if is_whole else ("replies",)))
     if outcome == "answered":
         unjudged = _why_undecided(row, scenario, turns, calls_known=known, is_asked=said.is_asked)
         if unjudged is not None:
             return unjudged
-    elif turns and turns[-1].reply is not None and turns[-1].reply.is_empty:
-        turns = ()  # nothing was received
     reason = row.get("error") or _reason(row)
     return TrialEnded(scenario.id, trial, scenario.digest, outcome, turns, reason, unrecorded=lacks)
+
+
+def recorded_violations(row: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
+    """The must-nots of the scenario that a row says were violated, with the evidence, if it has any."""
+    listed, demanded = _decode_text(row.get("violations")), _decode_text(row.get("must_not"))
+    names = set(scenario.must_not) if isinstance(listed, int) and listed else set()
+    names.update(listed if isinstance(listed, list) else ())
+    if isinstance(demanded, Mapping):
+        names.update(name for name, happened in demanded.items() if happened)
+    elif isinstance(demanded, list):
+        names.update(one["name"] for one in demanded if isinstance(one, Mapping) and one.get("violated"))
+    found = _decode_text(row.get("found"))
+    evidence = found if isinstance(found, Mapping) else {}
+    return {name: evidence.get(name) for name in scenario.must_not if name in names}
 
 
 def _why_undecided(
@@ -89,7 +102,7 @@ def _why_undecided(
     reply = turns[-1].reply
     if not has_answer(row) or (reply is not None and reply.is_empty and not calls_known):
         return f"check: {NO_ANSWER}"
-    if isinstance(row.get("left_out"), Mapping) and any(name in row["left_out"] for name in _OF_ANSWERS):
+    if isinstance(row.get("left_out"), Mapping) and any(name in row["left_out"] for name in (*_OF_ANSWERS, "reported")):
         return f"check: {CUT}"
     asked, recorded = scenario.asked, row.get("input")
     if not is_asked or (asked is not None and recorded is not None and recorded.split() != asked.split()):
@@ -106,10 +119,23 @@ def _reason(row: Mapping[str, Any]) -> str | None:
     return str(row["unjudged"]).removeprefix(NOT_RUN).lstrip(": ") or None if _is_not_run(row) else None
 
 
+def _is_whole(said: _RecordedConversation, scenario: Scenario, *, ended_early: bool) -> bool:
+    """Whether every turn of the trial is in its messages: all of the scenario, or the first ones if it ended early."""
+    if len(scenario.turns) < 2 or len(said.turns) == len(scenario.turns):
+        return True
+    first = tuple(tuple(turn.split()) for turn in scenario.turns[: len(said.questions)])
+    return ended_early and bool(first) and said.questions == first
+
+
 def _turns(
-    row: Mapping[str, Any], said: _RecordedConversation, calls: tuple[ToolCall, ...], *, is_whole: bool
+    row: Mapping[str, Any],
+    said: _RecordedConversation,
+    calls: tuple[ToolCall, ...],
+    *,
+    is_whole: bool,
+    ended_early: bool,
 ) -> tuple[TurnEnd, ...]:
-    """The recorded turns; only the last one if there are not as many as the scenario has.
+    """The recorded turns; only the last one if not every turn was recorded.
 
     A row measures all turns together, so the last turn gets the measured values and earlier ones get 0.
     """
@@ -119,15 +145,43 @@ def _turns(
     calls = tuple(merged_calls(before, calls)[len(before) :])  # the column has those of all turns
     added = parts[-1]
     output = row.get("output")
-    last = Reply(
-        _last_text(added) if output is None else output,
+    if (
+        ended_early
+        and not added
+        and output == (_output_of(earlier[-1]) if earlier else None)
+        and (earlier or not calls)
+    ):
+        # Nothing was received in the last turn: the row shows the reply before it.
+        unanswered = TurnEnd(None, row.get("latency_ms"))
+        if not earlier:
+            return (unanswered,)
+        before = replace(earlier[-1], reply=_last_reply(row, output, parts[-2], calls))
+        return (*(earlier[:-1] if is_whole else ()), before, unanswered)
+    last = _last_reply(row, _last_text(added) if output is None else output, added, calls)
+    return (*(earlier if is_whole else ()), TurnEnd(last, row.get("latency_ms")))
+
+
+def _output_of(turn: TurnEnd) -> str | None:
+    return turn.reply.output if turn.reply is not None else None
+
+
+def _last_reply(
+    row: Mapping[str, Any], output: str | None, added: tuple[_Message, ...], calls: tuple[ToolCall, ...]
+) -> Reply:
+    """The last reply of a trial, with all that its row says of all turns."""
+    reported = _decode_text(row.get("reported"))
+    reported = reported if isinstance(reported, Mapping) else {}
+    return Reply(
+        output,
         added,
         calls,
+        state=reported.get("state"),
+        context=reported.get("context"),
+        behaviors=reported.get("behaviors"),
         tokens_used=row.get("tokens_used"),
         cost_usd=_decimal(row.get("cost_usd")),
         quality_score=_decimal(row.get("quality_score")),
     )
-    return (*(earlier if is_whole else ()), TurnEnd(last, row.get("latency_ms")))
 
 
 def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
@@ -191,7 +245,7 @@ def _decode_text(value: Any) -> Any:
 
 
 class _RecordedConversation(Struct, frozen=True):
-    """The messages `given` to the agent, and by turn those that followed.
+    """The messages `given` to the agent, and by turn those that followed, with the words of the `questions`.
 
     `is_asked` is False if the messages are not of the conversation in the suite. Then all of them may be the agent's.
     """
@@ -199,6 +253,7 @@ class _RecordedConversation(Struct, frozen=True):
     given: tuple[_Message, ...]
     turns: tuple[tuple[_Message, ...], ...]
     is_asked: bool = True
+    questions: tuple[tuple[str, ...], ...] = ()
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -224,7 +279,8 @@ def _split_messages(messages: Sequence[_Message], scenario: Scenario) -> _Record
     # The suite gives a question alone. What an agent says or calls before it is the agent's: nothing else excuses it.
     early = tuple(message for message in messages[: asked[0]] if _side(message) == "agent")
     given = tuple(message for message in messages[: asked[0] + 1] if _side(message) != "agent")
-    return _RecordedConversation(given, ((*early, *parts[0]), *parts[1:]))
+    questions = tuple(_words(messages[index]) for index in asked)
+    return _RecordedConversation(given, ((*early, *parts[0]), *parts[1:]), questions=questions)
 
 
 def _end_of_given(messages: Sequence[_Message], given: Sequence[_Message]) -> int | None:

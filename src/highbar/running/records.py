@@ -128,7 +128,7 @@ def answer_of(ended: TrialEnded) -> Answer:
     if latencies and None not in latencies:
         measured["latency_ms"] = sum(value for value in latencies if value is not None)
     for column in ("tokens_used", "cost_usd"):
-        values = [getattr(reply, column) for reply in replies]
+        values = [getattr(turn.reply, column, None) for turn in ended.turns]
         if values and None not in values:
             measured[column] = sum(values)
     last = replies[-1] if replies else Reply()

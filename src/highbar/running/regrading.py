@@ -40,6 +40,7 @@ from highbar.running.recorded_answers import (
     has_answer,
     names_calls,
     needs_answer,
+    recorded_violations,
 )
 from highbar.running.records import TrialEnded
 from highbar.running.rows import line
@@ -319,7 +320,9 @@ def _regrade_row(
     row: Mapping[str, Any], scenario: Scenario, trial: int, grader: Grader, *, calls_recorded: bool
 ) -> dict[str, Any]:
     found = answer_in(row, scenario, trial, calls_recorded=calls_recorded)
-    graded = grader.row(None if isinstance(found, str) else found, scenario, trial)
+    ended = None if isinstance(found, str) else found
+    violated = {} if found == f"check: {OTHER_QUESTION}" else recorded_violations(row, scenario)
+    graded = grader.row(ended, scenario, trial, violated=violated)
     graded.pop("attempts", None)
     if isinstance(found, str):
         graded["unjudged"] = found

@@ -59,7 +59,7 @@ def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = [_brief(item) for item in value[:MOST_SHOWN]]
             left_out[name] = len(value) - len(found[name])
             continue
-        text = value if isinstance(value, str) or name in _KEPT else _encoded(value).decode()
+        text = value if isinstance(value, str) or name in _KEPT else encoded(value)
         if isinstance(text, str) and len(text) > LONGEST_SHOWN and name != "id":
             found[name], left_out[name] = text[:LONGEST_SHOWN], len(text) - LONGEST_SHOWN
         else:
@@ -69,7 +69,12 @@ def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _brief(value: Any) -> str:
     """The beginning of the JSON text of a value."""
-    return _encoded(value).decode()[: LONGEST_SHOWN // MOST_SHOWN]
+    return encoded(value)[: LONGEST_SHOWN // MOST_SHOWN]
+
+
+def encoded(value: Any) -> str:
+    """A JSON value as JSON text."""
+    return _encoded(value).decode()
 
 
 def with_distinct_keys(value: Any) -> Any:
@@ -79,7 +84,7 @@ def with_distinct_keys(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         if not are_distinct(value):
-            return _encoded(value).decode()
+            return encoded(value)
         return {name: with_distinct_keys(inner) for name, inner in value.items()}
     return [with_distinct_keys(inner) for inner in value] if isinstance(value, list | tuple) else value
 
