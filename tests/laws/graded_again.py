@@ -157,20 +157,22 @@ def _reply_of_python(chance: Random) -> Any:
     if chance.random() < 0.3:
         found["tool_calls"] = [_call(chance) for _ in range(chance.randint(1, 2))]
     if chance.random() < 0.3:
-        found["messages"] = [{"role": "assistant", "content": chance.choice(TEXTS)}]
-        if chance.random() < 0.5:
-            found["messages"][0]["tool_calls"] = [_call(chance)]
+        found["messages"] = [_own_message(chance)]
     if chance.random() < 0.2:
         found["error"] = "it broke"
     if chance.random() < 0.4:
-        found |= {"state": {"cart": chance.choice(["secret", "x"])}, "context": {"source": chance.choice(["secret"])}}
-    if "state" in found and chance.random() < 0.3:
-        found["state"]["Cart"] = "other"
+        cart = {"cart": chance.choice(["secret", "x"]), **chance.choice([{}, {"Cart": "other"}])}
+        found |= {"state": cart, "context": {"source": chance.choice(["secret"])}}
     if chance.random() < 0.4:
         found["behaviors"] = {"reported": chance.random() < 0.5, "thinks": True}
     if chance.random() < 0.4:
         found |= {"tokens_used": chance.randint(1, 100), "cost_usd": chance.choice([0.1, 0.7])}
     return found
+
+
+def _own_message(chance: Random) -> dict[str, Any]:
+    found = {"role": "assistant", "content": chance.choice(TEXTS)}
+    return {**found, "tool_calls": [_call(chance)]} if chance.random() < 0.5 else found
 
 
 def _reply_over_http(chance: Random) -> Any:
