@@ -146,8 +146,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "interruptions": _interruptions,  # runs: interrupted at any request and resumed, they come to the same verdict
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
     "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
-    "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not before
-    "graded-again": _graded_again,  # the rows of a run, graded again by the same suite, are as they were
+    "graded_again": _graded_again,  # the rows of a run, graded again by the same suite, are as they were
     "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
     "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same

@@ -17,9 +17,7 @@ from msgspec.structs import replace
 
 from highbar import checks
 from highbar.checks import Check, Finding, Functions
-from highbar.checks.tree import no
 from highbar.checks.tree import no, yes
-from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.calls import EMPTY_REPLY
 from highbar.running.judging.questions import ANSWER, CANNOT_TELL, NO_FINDINGS, JudgeFindings, Judgments, tables
