@@ -155,8 +155,8 @@ def _turns(
         unanswered = TurnEnd(None, row.get("latency_ms"))
         if not earlier:
             return (unanswered,)
-        before = replace(earlier[-1], reply=_last_reply(row, output, parts[-2], calls))
-        return (*(earlier[:-1] if is_whole else ()), before, unanswered)
+        answered = replace(earlier[-1], reply=_last_reply(row, output, parts[-2], calls))
+        return (*(earlier[:-1] if is_whole else ()), answered, unanswered)
     last = _last_reply(row, _last_text(added) if output is None else output, added, calls)
     return (*(earlier if is_whole else ()), TurnEnd(last, row.get("latency_ms")))
 

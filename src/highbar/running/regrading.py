@@ -320,9 +320,8 @@ def _regrade_row(
     row: Mapping[str, Any], scenario: Scenario, trial: int, grader: Grader, *, calls_recorded: bool
 ) -> dict[str, Any]:
     found = answer_in(row, scenario, trial, calls_recorded=calls_recorded)
-    ended = None if isinstance(found, str) else found
     violated = {} if found == f"check: {OTHER_QUESTION}" else recorded_violations(row, scenario)
-    graded = grader.row(ended, scenario, trial, violated=violated)
+    graded = grader.row(None if isinstance(found, str) else found, scenario, trial, violated=violated)
     graded.pop("attempts", None)
     if isinstance(found, str):
         graded["unjudged"] = found
@@ -339,8 +338,7 @@ def _regrade_row(
 
 
 def _no_answers(file: ResultsFile, index: _RowIndex, number: int) -> Iterator[Problem]:
-    columns = index.columns[number]
-    if index.lacking[number] and not any(columns[name] for name in ("output", "tool_calls", "messages")):
+    if index.lacking[number] and not any(index.columns[number][name] for name in ("output", "tool_calls", "messages")):
         hint = "record what the agent said in `output`; `highbar check` judges rows that were graded elsewhere"
         yield Problem("this file records no answers: no row has an output", file.name, hint=hint)
 
@@ -359,8 +357,7 @@ def _notes_about_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
 def _looks_at_calls(suite: Suite) -> bool:
     """Whether a check of the suite reads tool calls. Every must-not does: it also reads the arguments of calls."""
     for scenario in suite.scenarios.values():
-        found = [behavior.check for behavior in scenario.expected_behaviors.values()]
-        found += [scenario.answer] if scenario.answer is not None else []
+        found = [*(one.check for one in scenario.expected_behaviors.values()), *filter(None, [scenario.answer])]
         if scenario.must_not or any(map(reads_calls, found)):
             return True
     return False
