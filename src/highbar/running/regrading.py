@@ -357,8 +357,8 @@ def _notes_about_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
 def _looks_at_calls(suite: Suite) -> bool:
     """Whether a check of the suite reads tool calls. Every must-not does: it also reads the arguments of calls."""
     for scenario in suite.scenarios.values():
-        found = [*(one.check for one in scenario.expected_behaviors.values()), *filter(None, [scenario.answer])]
-        if scenario.must_not or any(map(reads_calls, found)):
+        found = [scenario.answer, *(behavior.check for behavior in scenario.expected_behaviors.values())]
+        if scenario.must_not or any(reads_calls(check) for check in found if check is not None):
             return True
     return False
 
