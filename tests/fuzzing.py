@@ -126,6 +126,18 @@ def _twice(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _unread(_: Sequence[str]) -> Attempt:
+    from tests.laws.wires import attempt_unread
+
+    return attempt_unread
+
+
+def _wires(_: Sequence[str]) -> Attempt:
+    from tests.laws.wires import attempt
+
+    return attempt
+
+
 def _worse(_: Sequence[str]) -> Attempt:
     from tests.laws.worse import attempt
 
@@ -150,6 +162,8 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
     "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same
+    "wires": _wires,  # answers: one answer in every wire form is graded alike, and so are its rows, graded again
+    "unread": _unread,  # answers: a word in any text below a message or choice, but for metadata, violates a must-not
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass
 }
 """By name, a function of what stands behind the colon that gives the attempt."""

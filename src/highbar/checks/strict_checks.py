@@ -77,11 +77,9 @@ _Found: TypeAlias = tuple[str, str | None]
 
 
 def _replies(answer: Answer) -> Iterator[_Found]:
-    """The replies, and the visible text of the agent's own messages, whole and in its parts."""
+    """The replies, and the visible text of the agent's own messages."""
     yield from ((text, None) for text in answer.replies if text)
-    for message in own_messages(answer.messages):
-        whole = (message.text,) if len(message.texts) > 1 else ()
-        yield from ((text, None) for text in (*whole, *message.texts) if text)
+    yield from ((message.text, None) for message in own_messages(answer.messages) if message.text)
 
 
 def _asides(check: Texts | Matches | NumberIs | JsonAt, answer: Answer) -> Iterator[_Found]:

@@ -24,6 +24,7 @@ from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
 from highbar.running.records import TrialEnded, TurnEnd
+from highbar.running.rows import with_recorded_keys
 from highbar.suite import Scenario
 
 NOT_RUN = "not run"
@@ -195,7 +196,7 @@ def _decimal(value: float | None) -> Decimal | None:
 
 
 def _messages(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    found = _decode_text(row.get("messages", []))
+    found = with_recorded_keys(_decode_text(row.get("messages", [])))
     if not isinstance(found, list) or not all(isinstance(message, Mapping) for message in found):
         if isinstance(row.get("left_out"), Mapping):
             return ()
@@ -222,7 +223,7 @@ def _listed_calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...] | None:
     """The calls in the column `tool_calls`; None if the row does not have it, or only a part of it."""
     if "tool_calls" not in row:
         return None
-    found = _decode_text(row["tool_calls"])
+    found = with_recorded_keys(_decode_text(row["tool_calls"]))
     calls = read_message({"tool_calls": found}).calls
     if isinstance(found, list) and len(calls) == len(found):
         return calls

@@ -89,6 +89,19 @@ def with_distinct_keys(value: Any) -> Any:
     return [with_distinct_keys(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
+def with_recorded_keys(value: Any) -> Any:
+    """The JSON value as it was before `with_distinct_keys`."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            found = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            return value
+        return value if are_distinct(found) else with_recorded_keys(found)
+    if isinstance(value, Mapping):
+        return {name: with_recorded_keys(inner) for name, inner in value.items()}
+    return [with_recorded_keys(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
 def are_distinct(names: Mapping[str, Any]) -> bool:
     """Whether all names differ, and not only in case or accents. If in doubt, they do not."""
     return len(names) < 2 or len({_folded(name) for name in names}) == len(names)
