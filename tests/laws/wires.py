@@ -404,7 +404,7 @@ def attempt_unread(seed: int, folder: Path) -> str:
     demanded = {"must_not": {"leaks": {"contains": WORD.lower()}}}
     completions = [
         {"choices": [{"index": 0, "finish_reason": "stop", "logprobs": None, "message": first}, *further]}
-        for first in MESSAGES[:2]
+        for first in (*MESSAGES[:2], {"content": "x"})
         for further in ([], [{"index": 1, "message": second, "text": "x"} for second in MESSAGES])
     ]
     found = {
