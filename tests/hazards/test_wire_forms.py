@@ -95,6 +95,22 @@ def test_h140_a_key_that_is_twice_in_the_arguments_is_malformed(tmp_path: Path) 
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("broken", ['{"id": 7,}', '\ufeff{"id": 7} ', '{"id": 7, "x": NaN}', ' {"id": 7'])
+def test_h140_arguments_that_look_like_json_and_cannot_be_read_never_pass(tmp_path: Path, broken: str) -> None:
+    replies = {"A": {"output": "Done.", "tool_calls": [{"name": "delete", "arguments": broken}]}}
+    done, project = python_run(tmp_path, replies, must_not=DELETES)
+    judged(done, "inconclusive")
+    assert "look like JSON" in project.rows()[0]["unjudged"]
+
+
+@pytest.mark.process
+def test_h140_arguments_that_cannot_be_read_matter_only_to_a_check_of_that_tool(tmp_path: Path) -> None:
+    replies = {"A": {"output": "Done.", "tool_calls": [{"name": "delete", "arguments": '{"id": 7,}'}]}}
+    other = {"removes": {"calls": "remove", "arguments": {"id": 7}}}
+    judged(python_run(tmp_path, replies, must_not=other, expected_behaviors={"acts": {"calls": "delete"}})[0], "pass")
+
+
+@pytest.mark.process
 def test_h140_another_call_or_a_text_that_is_no_object_is_no_violation(tmp_path: Path) -> None:
     given = {"mapping": {"id": 8}, "text": GOOD, "words": "item 7", "number": "7", "none": ""}
     replies = {

@@ -23,6 +23,7 @@ OF_THE_REPLY: dict[str, list[Any]] = {
         {"contains": "e", "part": True},
         {"contains": " ", "exact": True},
         {"contains": "SECRET", "exact": True, "any_case": True},
+        {"contains": "secret", "reasoning": "ignored"},
     ],
     "contains_all": [{"contains_all": ["s", "é"]}, {"contains_all": "x", "part": True, "exact": True}],
     "starts_with": [
@@ -95,10 +96,13 @@ ARGUMENTS = st.one_of(
     VALUES, st.fixed_dictionaries({}, optional={"a": TEXTS, "n": st.sampled_from([5, 5.0, "5", True])})
 )
 CALLS = st.lists(st.builds(ToolCall, st.sampled_from(["t", "secret", "T", "ѕecret", ""]), ARGUMENTS), max_size=3)
+IN_MESSAGES = ("role", "content", "parts", "tool_calls", "function_call", "reasoning", "x")
+MESSAGES = st.fixed_dictionaries({}, optional=dict.fromkeys(IN_MESSAGES, VALUES))
 ANSWERS = st.builds(
     Answer,
     replies=st.lists(st.one_of(st.none(), TEXTS), max_size=3).map(tuple),
     tool_calls=st.lists(CALLS.map(tuple), max_size=2).map(tuple),
+    messages=st.lists(MESSAGES, max_size=2).map(tuple),
     state=st.one_of(VALUES, st.fixed_dictionaries({"a": TEXTS})),
     context=VALUES,
     measured=st.dictionaries(st.sampled_from(LIMITS), st.one_of(st.integers(0, 10), st.floats()), max_size=2),

@@ -50,11 +50,14 @@ def _enough_calls(check: Called, calls: Sequence[ToolCall], met: Sequence[Findin
 
 
 def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_text: SameText | None) -> Finding:
-    """Whether one call has the wanted arguments, and not the unwanted ones."""
+    """Whether one call has the wanted arguments, and not the unwanted ones. `same_text` is given for must-nots."""
     try:
         refuse_depth(found.arguments)
     except Unreadable as error:
         return unclear(str(error))
+    names_values = check.arguments is not None or check.where
+    if names_values and same_text is not None and _is_broken_json(found.arguments):
+        return unclear(f"the arguments of {cut_evidence(found.name)} look like JSON and cannot be read")
     if check.arguments is not None:
         difference = _difference(check.arguments, found.arguments, same_text or _same_text, exact=check.exact)
         if difference is not None:
@@ -63,6 +66,11 @@ def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_te
     if check.not_arguments is not None and _difference(check.not_arguments, found.arguments, _same_text) is None:
         return no("every call has these arguments")
     return value_checks.find_at(check.where, found.arguments, in_text, same_text) if check.where else yes()
+
+
+def _is_broken_json(arguments: Any) -> bool:
+    """Whether arguments are a text that begins like an object or a list: if it could be read, it would be one."""
+    return isinstance(arguments, str) and arguments.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
 def _difference(wanted: Mapping[str, Any], found: Any, same_text: SameText, *, exact: bool = False) -> str | None:
