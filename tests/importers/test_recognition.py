@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 TOOLS = {
     "inspect": "inspect",
     "junit": "junit",
+    "junit_js": "junit",
     "lm_eval": "lm-eval",
     "every_eval_ever": "every-eval-ever",
     "promptfoo": "promptfoo",

@@ -7,6 +7,8 @@ the policy stands just beyond the value that its metric has in the intact file, 
 must not pass then. (c) A tool may write of something once and nowhere else; taken away, it leaves no trace. `TRACELESS`
 says of which formats that is known, and why. With a suite that was made from the intact file it must not pass there
 either: the suite still says which scenarios there are, and what each must be judged by.
+
+JUnit reports are also made up, as each runner writes them: see `junit_trees`.
 """
 
 from __future__ import annotations
@@ -32,12 +34,15 @@ from highbar.load import files as loading
 from highbar.load import foreign
 from highbar.policy import read_dict
 from tests.importers.fuzzing import MAPPING, at, bent_archive, files, places, put, without
+from tests.laws import junit_trees
 from tests.laws.worse import RANK
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 METRICS = ("pass_rate", "accuracy", "safety_rate", "behavior_coverage", "error_rate", "violation_rate", "latency_p95")
 LOWER = ("error_rate", "violation_rate", "latency_p95")
 LARGEST = 120_000
+MADE_UP = 0.3
+"""The share of attempts on made-up JUnit reports."""
 OURS = (".jsonl", ".json", ".csv")
 VERDICTS = {True: False, "pass": "fail", "passed": "failed", "yes": "no", "C": "I", "correct": "incorrect"}
 """A verdict, and the one that is worse; under a key that tells of something bad it is the other way round."""
@@ -82,6 +87,21 @@ EXCEPTIONS: Mapping[str, Callable[[Case, Change, str], bool]] = {
         and change.kind == "taken"
         and metric in ("error_rate", "violation_rate")
         and ".vars." in change.gone
+    ),
+    # A JUnit test is named by its class and its name. Without one of them, one of several trials is still counted, but
+    # as a scenario of its own. A suite has the names.
+    "a class or a name that is gone makes another scenario": lambda case, change, metric: (
+        case.tool == "junit"
+        and change.kind == "taken"
+        and metric == "pass_rate"
+        and re.match("test(case|suite) (class)?name ", change.gone) is not None
+    ),
+    # A runner need not count the attempts that it made again; the page on JUnit says that a lost one is not seen.
+    "an attempt that is gone was made once less": lambda case, change, metric: (
+        case.tool == "junit"
+        and change.kind == "taken"
+        and metric in ("pass_rate", "error_rate", "violation_rate")
+        and re.match("<(flaky|rerun)", change.gone) is not None
     ),
     # The specification: an undecided trial is undecided for every rate. `is_correct` below full marks is undecided;
     # made false, it is a known failure, and a trial that was looked at and has no violation is not violated.
@@ -277,7 +297,8 @@ def _changed_report(case: Case, random: Random, kind: str) -> Change | None:
         found = _failed_case(text, random)
         return None if found is None else Change(kind, "a test case", found.encode())
     try:
-        root = ET.fromstring(text)  # noqa: S314 - a file of the tests
+        builder = ET.TreeBuilder(insert_comments=True)  # node counts its tests in comments
+        root = ET.fromstring(text, ET.XMLParser(target=builder))  # noqa: S314 - a file of the tests
     except ET.ParseError:
         return None
     return random.choice((_without_element, _without_attribute))(root, random)
@@ -285,13 +306,19 @@ def _changed_report(case: Case, random: Random, kind: str) -> Change | None:
 
 def _without_element(root: ET.Element, random: Random) -> Change | None:
     """The report without one of its elements, whatever it holds."""
-    pairs = [(parent, child) for parent in root.iter() for child in parent]
+    pairs = [(parent, child) for parent in root.iter() for child in parent if not _is_unseen(parent, child)]
     if not pairs:
         return None
     parent, child = random.choice(pairs)
     parent.remove(child)
     gone = ET.tostring(child, "unicode")
     return Change("taken", f"<{child.tag}> of <{parent.tag}>", ET.tostring(root), gone)
+
+
+def _is_unseen(parent: ET.Element, child: ET.Element) -> bool:
+    """Whether this is a test case of a suite of jest that has todos: `junit_trees.UNSEEN` says why."""
+    is_jest = " ".join(parent.attrib).startswith("name errors failures skipped timestamp")
+    return is_jest and child.tag == "testcase" and len(parent) > int(parent.attrib.get("tests", 0))
 
 
 def _without_attribute(root: ET.Element, random: Random) -> Change | None:
@@ -450,6 +477,7 @@ class Cases:
 
     def __init__(self, tools: set[str]) -> None:
         self.files = known_files(tools)
+        self._makes_reports = not tools or "junit" in tools
         self._made: dict[tuple[str, Path], Case | None] = {}
         self._folder = Path(tempfile.mkdtemp())  # of cases that are made
         weakref.finalize(self, shutil.rmtree, self._folder)
@@ -472,6 +500,8 @@ class Cases:
     def attempt(self, seed: int, folder: Path) -> str:
         """One change from a seed; raises AssertionError if it breaks the law."""
         random = Random(seed)
+        if self._makes_reports and random.random() < MADE_UP:
+            return f"junit: {junit_trees.attempt(random.getrandbits(32), folder)}"
         case = self._case(*random.choice(self.files))
         if case is None:
             return "refused as it is"

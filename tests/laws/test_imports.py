@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 
 from highbar import importers
-from tests.laws import imports
+from tests.laws import imports, junit_trees
 from tests.laws.worse import RANK
 
 pytestmark = pytest.mark.slow
@@ -29,6 +29,11 @@ def test_neither_a_worse_value_nor_a_statement_taken_away_helps(tool, tmp_path):
         pytest.skip(f"no sample file of {tool}")
     counts = Counter(cases.attempt(seed, tmp_path) for seed in range(ATTEMPTS))
     assert sum(number for what, number in counts.items() if what.startswith(f"{tool}: ")) > ATTEMPTS // 4, counts
+
+
+def test_a_made_up_junit_report_is_read_as_its_runner_means_it(tmp_path):
+    counts = Counter(junit_trees.attempt(seed, tmp_path).partition(":")[0] for seed in range(40))
+    assert set(counts) == set(junit_trees.WRITERS)
 
 
 def test_the_law_sees_a_statement_that_takes_a_failure_with_it(tmp_path):

@@ -1,9 +1,9 @@
 """JUnit XML of any test runner → rows: one per attempt at a test case.
 
 A failure is a failed trial, an error is an error, and a skipped test has not passed. Test cases of one class and name
-are trials of one scenario, and so are repeated attempts by a runner (`flakyFailure`, `rerunFailure`, or more test cases
-than the suite counts): a test that passed at the third attempt passed one time in three. The counts of a suite must
-match its test cases (`junit_counts`).
+are trials of one scenario, and so are the repetitions of pytest-repeat and repeated attempts by a runner
+(`flakyFailure`, `rerunFailure`, or more test cases than the suite counts): a test that passed at the third attempt
+passed one time in three. The counts of a suite must match its test cases (`junit_counts`, `junit_node`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from msgspec import Struct, field
-
 from highbar.importers import Row, junit_outcomes
 from highbar.importers.junit_cases import Ending, OpenCase
-from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_suite_counts, refuse_unshown_failure
+from highbar.importers.junit_counts import ENDINGS, ListedTests
+from highbar.importers.junit_suites import OpenSuite, SuiteEnds
+from highbar.importers.junit_writers import class_name, is_breakage_of_jest
 from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TEXT
 from highbar.importers.naming import Trials
 from highbar.importers.reading import xml
@@ -42,28 +42,23 @@ _SECONDS = re.compile(
     r"[0-9]{1,3}(,[0-9]{3})+\.[0-9]+|[0-9]{1,9}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?|\.[0-9]+"
     r"|0,[0-9]+|[0-9]{1,9},([0-9]{1,2}|[0-9]{4,})"  # a comma that is not before three digits is a decimal one
 )
-_PYTEST, _ITS_SUITE = "pytest tests", "pytest"
 _TEARDOWN = "failed on teardown with"  # how pytest reports a test whose call had passed before
 _SUBTEST = re.compile(r"subtest", re.IGNORECASE)
 _PROMPTFOO, _ITS_PROMPTS = "promptfoo", re.compile(r"\[.*\] prompt [0-9]+", re.DOTALL)
 _AS_JUNIT = "have the runner write each test as a <testcase>, and how it ended as <failure>, <error> or <skipped>"
-_REPEATED = "this attempt was made again; the report does not say how it ended"
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one file. They are buffered, because only the end of a suite shows which attempts were repeated."""
     _settle_judges(report)
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
-        repeated = _JUnitReader(report, buffer).read(stream)
-        if repeated:
-            report.warn(f"{len(repeated)} attempts were made again: they are trials that did not pass")
+        ends = SuiteEnds(report)
+        _JUnitReader(report, buffer, ends).read(stream)
         trials = Trials()
         for row, number in buffer:
-            if number in repeated and row["passed"]:
-                row["passed"] = False
-                row["output"] = row["output"] or _REPEATED
-            row["trial"] = trials.number(row["id"])
-            yield row
+            finished = ends.finished(row, number)
+            finished["trial"] = trials.number(str(finished["id"]))
+            yield finished
 
 
 def _settle_judges(report: Report) -> None:
@@ -77,29 +72,15 @@ def _settle_judges(report: Report) -> None:
     report.judges = (OUTCOME,)
 
 
-class _OpenSuite(Struct):
-    """A suite before its closing tag: its attributes, and its test cases without and with inner suites."""
-
-    attributes: dict[str, str]
-    properties: list[tuple[str, str]] = field(default_factory=list)
-    own: ListedTests = field(default_factory=ListedTests)
-    whole: ListedTests = field(default_factory=ListedTests)
-
-    def name(self) -> str:
-        return self.attributes.get("name") or "a suite without a name"
-
-    def each(self) -> tuple[ListedTests, ListedTests]:
-        return self.own, self.whole
-
-
 class _JUnitReader:
     """Follows the tags of one document, and puts its rows into a buffer, numbered in order."""
 
-    def __init__(self, report: Report, buffer: RowBuffer) -> None:
+    def __init__(self, report: Report, buffer: RowBuffer, ends: SuiteEnds) -> None:
         self._report = report
         self._buffer = buffer
+        self._ends = ends
         self._rows = 0
-        self._suites: list[_OpenSuite] = []
+        self._suites: list[OpenSuite] = []
         self._cases: list[OpenCase] = []
         self._endings: list[Ending] = []
         self._others: list[tuple[str, list[str]]] = []  # other tags in a test case, with their texts
@@ -107,31 +88,35 @@ class _JUnitReader:
         self._tags: list[str] = []  # the role of every open tag
         self._texts: list[str] | None = None  # where text goes now
         self._length = 0
-        self._is_pytest = False
-        self._repeated: set[int] = set()
-        self._broke_late: set[int] = set()  # test cases that broke after their call had passed
 
-    def read(self, stream: IO[bytes]) -> set[int]:
-        """Put all rows into the buffer, and return the numbers of the rows that are repeated attempts."""
+    def read(self, stream: IO[bytes]) -> None:
+        """Put all rows into the buffer."""
         for event in xml.events(stream):
             if event.kind == "start":
-                attributes = _in_lower_case(event.text, event.attributes)
-                if not self._tags:
-                    self._check_root(event.text, attributes)
-                self._tags.append(self._open(event.text.lower(), attributes))
+                self._start(event.text, _in_lower_case(event.text, event.attributes))
             elif event.kind == "end":
                 self._close(self._tags.pop())
+            elif event.kind == "comment":
+                if len(self._tags) == 1:
+                    self._ends.node.read_comment(event.text)
             elif self._texts is not None and self._length < LONGEST_TEXT:
                 self._texts.append(event.text)
                 self._length += len(event.text)
-        return self._repeated
+        for row in self._ends.unlisted():
+            self._put(row)
+        self._ends.warn()
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if not self._tags:
+            self._check_root(tag, attributes)
+        self._ends.see(tag, attributes, len(self._tags))
+        self._tags.append(self._open(tag.lower(), attributes))
 
     def _check_root(self, tag: str, attributes: dict[str, str]) -> None:
         if tag.lower() not in _SUITES:
             refuse(f"this is no JUnit XML: found <{tag}>, wanted <testsuites> or <testsuite>")
         if attributes.get("name") == _PROMPTFOO:
             _refuse_promptfoo()
-        self._is_pytest = attributes.get("name") == _PYTEST
 
     def _open(self, tag: str, attributes: dict[str, str]) -> str:
         """Open a tag, and return its role."""
@@ -140,7 +125,7 @@ class _JUnitReader:
         if tag in _SUITES:
             if tag == "testsuite" and _ITS_PROMPTS.fullmatch(attributes.get("name", "")):
                 _refuse_promptfoo()
-            self._suites.append(_OpenSuite(attributes))
+            self._suites.append(OpenSuite(tag, attributes))
             return "suite"
         if tag == "testcase":
             self._cases.append(OpenCase(attributes))
@@ -233,7 +218,8 @@ class _JUnitReader:
         elif opened == "case":
             self._put_trials(self._cases.pop())
         elif opened == "suite":
-            self._close_suite(self._suites.pop())
+            suite = self._suites.pop()
+            self._ends.close(suite, self._suites[-1] if self._suites else None)
 
     def _end(self, ending: Ending) -> None:
         self._resume_texts()
@@ -250,24 +236,6 @@ class _JUnitReader:
         row: Row = {"id": scenario_id(name or "(a suite without a name)"), "error": ending.reason(), "passed": False}
         self._put({**row, "output": None, "suite": name})
 
-    def _close_suite(self, suite: _OpenSuite) -> None:
-        is_pytest = self._is_pytest or suite.attributes.get("name") == _ITS_SUITE
-        if suite.whole.cases:  # runners count endings outside of tests only if a suite broke before its first test
-            suite.whole.outside.subtract(suite.own.outside)
-            suite.own.outside.clear()
-        is_pytest = is_pytest and (bool(self._suites) or bool(suite.own.cases))  # pytest's outermost tag has no counts
-        if compare_suite_counts(suite.name(), suite.attributes, suite.own, suite.whole, is_pytest=is_pytest):
-            for numbers in suite.whole.places.values():
-                self._repeated.update(numbers[:-1])
-            suite.whole.again = suite.whole.repeated
-        refuse_unshown_failure(suite.name(), suite.attributes, suite.properties, suite.whole)
-        if self._suites:
-            self._suites[-1].whole.add(suite.whole)
-            return
-        for numbers in suite.whole.places.values():
-            if numbers[-1] in self._broke_late:  # the cases before it passed their call too, and were repeated
-                self._repeated.update(numbers[:-1])
-
     def _put_trials(self, case: OpenCase) -> None:
         """Put the rows of earlier attempts, then the row of the last one, with the worst of its endings."""
         for ending in case.endings:
@@ -279,14 +247,26 @@ class _JUnitReader:
         # The time of a skipped test says nothing about the agent.
         row = self._row(case, kind, worst, None if kind == "skipped" else _milliseconds(case))
         if worst and worst.message.startswith(_TEARDOWN):
-            self._broke_late.add(self._rows)
-        for found in self._suites[-1].each() if self._suites else ():
-            written = [ending.kind for ending in last if not ending.is_attribute]
-            found.add_case(str(row["id"]), self._rows, kind, written or [kind])
-            found.bad += not row["passed"]
-            found.flaky += not last and bool(case.endings)
-            self._note_subtests(found, case, last)
+            self._ends.broke_late.add(self._rows)
+        if self._suites:
+            self._note_case(case, row, kind, last)
         self._put(row)
+
+    def _note_case(self, case: OpenCase, row: Row, kind: str, endings: list[Ending]) -> None:
+        """Add a test case to what its suite lists."""
+        suite = self._suites[-1]
+        written = [ending.kind for ending in endings if not ending.is_attribute]
+        scenario = None if self._ends.is_nameless_attempt(suite, case.attributes) else str(row["id"])
+        for found in suite.each():
+            found.add_case(scenario, self._rows, kind, written or [kind])
+            found.bad += not row["passed"]
+            found.flaky += not endings and bool(case.endings)
+            found.breakages += kind == "failure" and is_breakage_of_jest(case.attributes)
+            found.idle += [self._rows] if row["passed"] and not row["latency_ms"] else []
+            self._note_subtests(found, case, endings)
+        kinds = {ending.kind for ending in endings}
+        for part in (suite.node, self._ends.node.cases):
+            part.add_case(bad=bool(kinds - {"skipped"}), left_out="skipped" in kinds)
 
     def _note_subtests(self, found: ListedTests, case: OpenCase, endings: list[Ending]) -> None:
         number = case.tags().get(_SUBTESTS, "").strip()
@@ -319,7 +299,7 @@ class _JUnitReader:
     def _scenario(self, attributes: dict[str, str]) -> str:
         """The class and the name; without a class, the suite and the name."""
         suites = [name for suite in self._suites if (name := suite.attributes.get("name"))]
-        prefix = attributes.get("classname") or attributes.get("class") or (suites[-1] if suites else "")
+        prefix = class_name(attributes, suites, is_node=self._ends.node.is_node)
         name = attributes.get("name") or "(no name)"
         return scenario_id(f"{prefix}::{name}" if prefix else name)
 

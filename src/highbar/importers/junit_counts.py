@@ -1,9 +1,9 @@
 """The counts of a JUnit suite, compared with its test cases.
 
 A report has the numbers of tests and failures twice: as counts, and as test cases. If they differ, something was lost
-or invented, and the file is refused, unless a runner is known for the difference: repeated attempts that are listed but
-not counted (pytest-rerunfailures, gotestsum), subtests that are counted but not listed (pytest 9), and broken suites
-that are listed as test cases (jest).
+or invented, and the file is refused, unless the runner that wrote it is known for the difference: repeated attempts
+that are listed but not counted (pytest-rerunfailures, gotestsum), subtests that are counted but not listed (pytest 9),
+and todos and broken suites that are listed as test cases (jest).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 
 from highbar.importers.junit_outcomes import property_outcome, suite_outcome
+from highbar.importers.junit_writers import Writer
 from highbar.importers.record import refuse, shown
 
 ENDINGS = ("error", "failure", "skipped")
@@ -32,7 +33,10 @@ _WHOLE = re.compile(r"[0-9]{1,12}(\.0+)?|[0-9]{1,3}(,[0-9]{3})+")
 _SUBTESTS = 'a test that has subtests says how many, by record_property("subtests", N), or is parametrized instead'
 _COUNTS = "JUnit XML counts tests, failures, errors, skipped, disabled and flakes"
 _AS_TESTS = "have the runner write what failed as a <testcase> with <failure> or <error>"
-_WRITE_AGAIN = "have the runner write the report again; nothing may be left out of it"
+WRITE_AGAIN = "have the runner write the report again; nothing may be left out of it"
+_PENDING = "mocha-junit-reporter lists pending tests with the reporter option includePending: true"
+_ONCE = "give every test a name of its own, and have the runner list each attempt that it counts"
+_JEST_COUNTS = ("tests", "failures", "errors", "skipped")
 
 
 class ListedTests(Struct):
@@ -45,14 +49,21 @@ class ListedTests(Struct):
     outside: Counter[str] = field(default_factory=Counter)  # endings outside of test cases, which count as tests
     bad: int = 0  # test cases that did not pass or are undecided, and endings outside of them
     flaky: int = 0  # test cases that passed only at a repeated attempt
-    again: int = 0  # test cases that are earlier attempts at a test
+    nameless: list[int] = field(default_factory=list)  # numbers of test cases without a name
+    idle: list[int] = field(default_factory=list)  # numbers of those that passed and took no time
+    uncounted: int = 0  # test cases that their suites do not count as tests
+    breakages: int = 0  # test cases that failed as jest says it of a hook or a file that broke
+    more_failures: int = 0  # of these, those that are not counted
     subtests: int = 0  # the number of subtests that properties of the tests declare
     has_subtests: bool = False
 
-    def add_case(self, scenario: str, number: int, ended: str, endings: Iterable[str]) -> None:
+    def add_case(self, scenario: str | None, number: int, ended: str, endings: Iterable[str]) -> None:
         """Add a test case by its worst ending and the kinds of all its endings."""
         self.cases += 1
-        self.places.setdefault(scenario, []).append(number)
+        if scenario is None:
+            self.nameless.append(number)
+        else:
+            self.places.setdefault(scenario, []).append(number)
         self.endings.update(endings)
         self.ended[ended] += 1
 
@@ -66,13 +77,17 @@ class ListedTests(Struct):
         self.outside.update(inner.outside)
         self.bad += inner.bad
         self.flaky += inner.flaky
-        self.again += inner.again
+        self.nameless += inner.nameless
+        self.idle += inner.idle
+        self.uncounted += inner.uncounted
+        self.breakages += inner.breakages
+        self.more_failures += inner.more_failures
         self.subtests += inner.subtests
         self.has_subtests = self.has_subtests or inner.has_subtests
 
     @property
     def repeated(self) -> int:
-        """The number of test cases that precede another one of the same scenario."""
+        """The number of test cases that precede another one of the same scenario, and of those without a name."""
         return self.cases - len(self.places)
 
     @property
@@ -93,30 +108,66 @@ class ListedTests(Struct):
 
 
 def compare_suite_counts(
-    name: str, attributes: Mapping[str, str], own: ListedTests, whole: ListedTests, *, is_pytest: bool
+    name: str, attributes: Mapping[str, str], own: ListedTests, whole: ListedTests, writer: Writer
 ) -> bool:
     """Refuse a suite whose counts do not match its test cases, without (`own`) or with those of inner suites (`whole`).
 
     Some runners count inner suites and some do not. Returns True if test cases of one scenario are attempts of one
     test, of which only the last is counted.
     """
-    tests = _number(name, attributes, ("tests",))
-    if is_pytest and None in (tests, _number(name, attributes, ("failures",)), _number(name, attributes, ("errors",))):
-        refuse(f"{name}: pytest counts its tests, failures and errors here, and a count is missing", hint=_WRITE_AGAIN)
-    counted = {kind: number for kind in _COUNTED if (number := _number(name, attributes, _COUNTED[kind])) is not None}
+    tests = whole_number(name, attributes, ("tests",))
+    is_pytest = writer is Writer.PYTEST
+    if is_pytest:
+        _require_counts(name, attributes, ("tests", "failures", "errors"), writer)
+    counted = {
+        kind: number for kind in _COUNTED if (number := whole_number(name, attributes, _COUNTED[kind])) is not None
+    }
     _compare_others(name, attributes, whole)
     total = sum(counted.values())
-    if own.cases and tests == own.cases and (not counted or total == own.not_passed(counted, is_pytest=is_pytest)):
+    all_count = not (is_pytest and whole.nameless)  # an attempt that crashed has no name, and is not counted
+    if (
+        all_count
+        and own.cases
+        and tests == own.cases
+        and (not counted or total == own.not_passed(counted, is_pytest=is_pytest))
+    ):
         return False
     listed = whole.not_passed(counted, is_pytest=is_pytest)
-    if counted and total != listed:
+    if counted and total not in (listed, listed - whole.more_failures):
         refuse(
             f"{name} counts {total} tests that did not pass ({_listed(counted)}), and shows {listed} in its test cases",
-            hint=_WRITE_AGAIN,
+            hint=_hint(writer),
         )
-    if tests is None or whole.listed - whole.again <= tests <= whole.listed:
+    if tests is None or (all_count and tests in (whole.listed, whole.listed - whole.uncounted)):
         return False
-    return _explain_difference(name, tests, whole, is_pytest=is_pytest)
+    return _explain_difference(name, tests, whole, writer)
+
+
+def jest_todos(name: str, attributes: Mapping[str, str], found: ListedTests) -> int:
+    """The number of todos in a suite of jest-junit, which lists them as if they had passed and does not count them.
+
+    Refuses a suite whose counts do not match. A suite that broke is listed as a test with an error, and a hook that
+    broke as one with a failure; neither is counted as a test.
+    """
+    _require_counts(name, attributes, _JEST_COUNTS, Writer.JEST)
+    tests, failures, errors, skipped = (whole_number(name, attributes, (key,)) or 0 for key in _JEST_COUNTS)
+    shown = found.ended
+    if errors != shown["error"] or skipped != shown["skipped"] or failures != shown["failure"] - found.breakages:
+        counted = f"{failures} failures, {errors} errors and {skipped} skipped"
+        listed = f"{shown['failure']}, {shown['error']} and {shown['skipped']}"
+        refuse(f"{name} counts {counted}, and shows {listed} in its test cases", hint=WRITE_AGAIN)
+    passed = tests - failures - skipped
+    if not 0 <= passed <= shown["passed"]:
+        refuse(f"{name} counts {passed} tests that passed, and lists {shown['passed']}", hint=WRITE_AGAIN)
+    found.uncounted = found.cases - tests
+    found.more_failures = found.breakages
+    return shown["passed"] - passed
+
+
+def _require_counts(name: str, attributes: Mapping[str, str], keys: tuple[str, ...], writer: Writer) -> None:
+    if any(whole_number(name, attributes, (key,)) is None for key in keys):
+        listed = f"{', '.join(keys[:-1])} and {keys[-1]}"
+        refuse(f"{name}: {writer.value} counts its {listed} here, and a count is missing", hint=WRITE_AGAIN)
 
 
 def refuse_unshown_failure(
@@ -134,34 +185,46 @@ def refuse_unshown_failure(
 
 def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests) -> None:
     """Refuse a suite with an unknown count of bad tests, or that counts more flaky tests than it lists."""
-    flakes = _number(name, attributes, (_FLAKES,)) or 0
+    flakes = whole_number(name, attributes, (_FLAKES,)) or 0
     if flakes > found.flaky:
         listed = f"{found.flaky} tests that passed only when they were made again"
-        refuse(f"{name} counts {flakes} {_FLAKES}, and shows {listed}", hint=_WRITE_AGAIN)
+        refuse(f"{name} counts {flakes} {_FLAKES}, and shows {listed}", hint=WRITE_AGAIN)
     for key, value in attributes.items():
         if key not in _KNOWN and _BAD_COUNT.search(key) and _WHOLE.fullmatch(value.strip()) and value.strip("0., "):
             refuse(f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS)
 
 
-def _explain_difference(name: str, tests: int, found: ListedTests, *, is_pytest: bool) -> bool:
+def _explain_difference(name: str, tests: int, found: ListedTests, writer: Writer) -> bool:
     """Explain why the counted and the listed number of tests differ, or refuse. Returns as its caller does."""
     missing, extra = found.listed - tests, tests - found.listed
-    # Only the last attempt at each test is counted (pytest-rerunfailures, gotestsum).
-    if missing > 0 and found.repeated and tests >= len(found.places):
+    # Only the last attempt at each test is counted; of pytest, also one whose call passed and whose teardown broke.
+    fewest = {Writer.PYTEST: len(found.nameless), Writer.GO: found.repeated}.get(writer, missing + 1)
+    if missing > 0 and fewest <= missing <= found.repeated:
+        found.uncounted = missing
         return True
     # A broken suite is listed as a test case with an error, but not counted as a test (jest).
-    if 0 < missing <= found.ended["error"]:
+    if 0 < missing == found.cases == found.ended["error"]:
+        found.uncounted = missing
         return False
+    is_pytest = writer is Writer.PYTEST
     if is_pytest and extra > 0 and (found.has_subtests or extra == found.subtests):
         return False
-    message, hint = f"{name} counts {tests} tests and lists {found.listed}", _WRITE_AGAIN
+    message, hint = f"{name} counts {tests} tests and lists {found.listed}", _hint(writer)
+    message += f", {len(found.nameless)} of them without a name" if is_pytest and found.nameless else ""
     if is_pytest and extra > 0:
         message += "; pytest counts subtests that passed and does not list them, so that a lost test looks the same"
         hint = _SUBTESTS
+    elif 0 < missing <= found.repeated:
+        message += "; whether tests of one name were made again, or others did not run, is not known of this runner"
+        hint = _ONCE
     return refuse(message, hint=hint)
 
 
-def _number(name: str, attributes: Mapping[str, str], keys: Iterable[str]) -> int | None:
+def _hint(writer: Writer) -> str:
+    return _PENDING if writer is Writer.MOCHA else WRITE_AGAIN
+
+
+def whole_number(name: str, attributes: Mapping[str, str], keys: Iterable[str]) -> int | None:
     """The sum of the counts of these names; None if the suite has none of them."""
     numbers = []
     for key in keys:

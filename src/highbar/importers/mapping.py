@@ -256,13 +256,10 @@ def _checked(check: Check, path: Path, value: object, scope: Scope, *, judges: b
 
     Refuses a list where it judges, unless the mapping says how many of its elements must pass.
     """
-    if isinstance(value, list) and check.operator != "exists":
-        if judges and check.of is None:
-            hint = f"beside {check.operator}: all: true, if every element must meet it; any: true, if one is enough"
-            refuse(f"{scope.place}: {path.text}: found {shown(value)}, wanted one value", hint=hint)
-        if not value and check.of is not None:
-            return None
-    return _passes(check, value, scope)
+    if judges and isinstance(value, list) and check.of is None and check.operator != "exists":
+        hint = f"beside {check.operator}: all: true, if every element must meet it; any: true, if one is enough"
+        refuse(f"{scope.place}: {path.text}: found {shown(value)}, wanted one value", hint=hint)
+    return None if value == [] and check.of else _passes(check, value, scope)
 
 
 def _passes(check: Check, value: object, scope: Scope) -> bool:

@@ -1,13 +1,14 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["pytest==9.2.0", "pytest-rerunfailures==16.7"]
+# dependencies = ["pytest==9.2.0", "pytest-rerunfailures==16.7", "pytest-repeat==0.9.4", "pytest-xdist==3.8.0"]
 # ///
 """JUnit XML with everything that pytest writes into it, made by pytest itself.
 
     python make_junit.py FOLDER
 
-writes `pytest.xml`, `reruns.xml` and `hopeless.xml` (attempts that pytest-rerunfailures made again), `subtests.xml`
-and `passed_subtests.xml` (pytest 9), and `totals.json`: what pytest itself counts.
+writes `pytest.xml`, `reruns.xml` and `hopeless.xml` (attempts that pytest-rerunfailures made again), `crashes.xml` (of
+which the worker of pytest-xdist crashed), `repeat.xml` (pytest-repeat), `subtests.xml` and `passed_subtests.xml`
+(pytest 9), and `totals.json`: what pytest itself counts.
 """
 
 import json
@@ -95,6 +96,44 @@ def test_breaks_late(breaks_late):
     pass
 """
 
+CRASHES = """
+import os
+from pathlib import Path
+
+
+def test_passes():
+    pass
+
+
+def test_crashes():
+    os._exit(3)
+
+
+def test_crashes_once():
+    if not Path("crashed").exists():
+        Path("crashed").touch()
+        os._exit(3)
+"""
+
+REPEAT = """
+import pytest
+
+
+def test_passes():
+    pass
+
+
+@pytest.mark.parametrize("word", ["a", "b-c"])
+def test_words(word):
+    assert word == "a"
+
+
+@pytest.mark.repeat(2)
+@pytest.mark.parametrize(("x", "y"), [(1, 2), (2, 2)])
+def test_numbers(x, y):
+    pass
+"""
+
 SUBTESTS = """
 import unittest
 
@@ -149,6 +188,8 @@ SUITES = {
     "pytest": (SUITE, []),
     "hopeless": (HOPELESS, ["--reruns", "9"]),
     "reruns": (RERUNS, ["--reruns", "2"]),
+    "crashes": (CRASHES, ["--reruns", "2", "-n", "2"]),
+    "repeat": (REPEAT, ["--count", "3"]),
     "subtests": (SUBTESTS, []),
     "passed_subtests": (PASSED_SUBTESTS, []),
 }

@@ -13,9 +13,9 @@ _CHUNK = 256 * 1024
 
 
 class XmlEvent(NamedTuple):
-    """The start or end of an element, by its name without the namespace, or text between tags."""
+    """The start or end of an element, by its name without the namespace, or text between tags, or a comment."""
 
-    kind: Literal["start", "end", "text"]
+    kind: Literal["start", "end", "text", "comment"]
     text: str
     attributes: dict[str, str]
 
@@ -76,6 +76,9 @@ class _Target:
 
     def data(self, text: str) -> None:
         self.found.append(XmlEvent("text", text, {}))
+
+    def comment(self, text: str) -> None:
+        self.found.append(XmlEvent("comment", text, {}))
 
     def close(self) -> None:
         """Called by the parser at the end of the document; nothing to do."""
