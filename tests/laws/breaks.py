@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.oracle.trials import observed_names
+
 Row = dict[str, Any]
 
 
@@ -45,7 +47,8 @@ def with_correct_false(row: Row) -> Row | None:
 def without_an_observed_behavior(row: Row) -> Row | None:
     """One that may be seen. To take away one that was forbidden would mend the row."""
     seen = row.get("behaviors")
-    lost = next((name for name in names_of(seen) if name not in names_of(row.get("must_not"))), None)
+    there = [name for name in names_of(seen) if name in observed_names(seen)]
+    lost = next((name for name in there if name not in names_of(row.get("must_not"))), None)
     if lost is None:
         return None
     if isinstance(seen, dict):

@@ -98,6 +98,9 @@ class Change:
 
 KNOWN_AT_ONCE = {"pass_rate", "safety_rate", "weighted_pass_rate", "pass_at_1", "pass_at_2", "pass_hat_2", "pass_hat_3"}
 KNOWN_AT_ONCE |= {"error_rate", "failed_scenarios", "refusal_share", "core_passed", "twice"}
+OF_ASKS = {"accuracy", "accuracy_de", "precision", "recall", "f1", "behavior_coverage", "behavior_coverage_pooled"}
+OF_ASKS |= {"weighted_behavior_coverage", "weighted_score", "blend"}
+"""The metrics over answers and behaviors."""
 VIOLATIONS = ("a violation", "a must-not that happened")
 
 EXCEPTIONS_WORSE: dict[str, Callable[[Change, str], bool]] = {
@@ -133,8 +136,20 @@ EXCEPTIONS_WORSE: dict[str, Callable[[Change, str], bool]] = {
         and metric == "token_efficiency"
         and not all(change.scenario.has_number(column) for column in ("quality_score", "tokens_used"))
     ),
-    # The specification: an error does not touch what the suite demands; a recorded violation or answer is a look.
-    "what the suite demands was looked at": lambda _, metric: metric == "suite",
+    # The specification: must-nots are looked at by `violations`, behaviors and answers by what says it.
+    "what the suite demands was looked at": lambda change, metric: metric == "suite" and change.what != "an error",
+    # The specification: what a crash did not get to say fails no rule beside.
+    "a crash that says nothing": lambda change, metric: (
+        metric == "suite"
+        and change.what == "an error"
+        and change.trial.silent
+        and not (change.before.get("output") or "").strip()
+    ),
+    # The specification: a blank trial is undecided for every rate that has data; a crash leaves alone what its scenario
+    # does not ask for.
+    "a blank row of a scenario whose other rows show what it asks for": lambda change, metric: (
+        change.what == "an error" and change.trial.blank and change.scenario.asks_are_known and metric in OF_ASKS
+    ),
 }
 
 

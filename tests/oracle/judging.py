@@ -18,7 +18,7 @@ from tests.oracle.oracle import (
     UndefinedError,
     lower_is_better,
 )
-from tests.oracle.scenarios import FAILED, PASSED, UNDECIDED, Scenario, scenarios_of
+from tests.oracle.scenarios import DEMANDS, FAILED, PASSED, UNDECIDED, Scenario, scenarios_of
 from tests.oracle.trials import LIMITS, Column, Row, Settings, Trial, exact, forbidden_names, observed_names
 
 COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
@@ -338,14 +338,13 @@ def condition_outcome(group: Group, condition: str) -> str:
 
 
 LISTS = ("expected_behaviors", "must_not")
-DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
 
 
 def suite_outcome(scenarios: Sequence[Scenario], suite: Sequence[Any], optional: Sequence[str]) -> str:
     """Every scenario of the suite must have a result, as the suite describes it, and no other may have one.
 
     The absence of an optional one only warns. What the suite demands must have been looked at in every trial; an error
-    does not touch that, and an unjudged trial leaves it open.
+    excuses only a row that says nothing else, and an unjudged trial leaves it open.
     """
     wanted = {entry if isinstance(entry, str) else entry["id"]: entry for entry in suite}
     present = {s.id for s in scenarios}
@@ -359,16 +358,19 @@ def suite_outcome(scenarios: Sequence[Scenario], suite: Sequence[Any], optional:
 def looked_at(scenario: Scenario, trial: Trial) -> str:
     """Whether one trial was checked for everything that the suite demands of its scenario."""
     demands = {name: scenario.demands.get(name) for name in DEMANDS}
-    if not trial.violated and observed_names(trial.row.get("behaviors")) & forbidden_names(demands["must_not"]):
+    violations = trial.row.get("violations") or ()
+    is_number = isinstance(violations, int)
+    seen = observed_names(trial.row.get("behaviors")) & forbidden_names(demands["must_not"])
+    if not is_number and seen - trial.must_not - set(violations):
         return "fail"  # the row contradicts the suite: it saw this, and does not count it
     if any(
         not forbidden_names(demands[name]) <= forbidden_names(trial.row[name]) for name in LISTS if trial.says(name)
     ):
         return "fail"  # and so it does if it lists less
-    if trial.error:
-        return "pass"
     if trial.unjudged:
         return "inconclusive"
+    if trial.error and (trial.says("highbar_run") or (trial.silent and not (trial.row.get("output") or "").strip())):
+        return "pass"  # it did not get to say anything
     checked = {
         "expected_behaviors": trial.says("behaviors"),
         "must_not": trial.says("violations", "behaviors") or says_what_happened(trial, demands["must_not"]),

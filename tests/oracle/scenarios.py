@@ -24,6 +24,7 @@ from tests.oracle.trials import (
     once,
 )
 
+DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
 DESCRIPTIONS = ("category", "capability", "cluster", "weight")
 PASSED, FAILED, UNDECIDED = "passed", "failed", "undecided"
 AS_ENDS = {PASSED: known(1), FAILED: known(0), UNDECIDED: RATE_UNKNOWN}
@@ -42,6 +43,7 @@ class Scenario:
     trials: tuple[Trial, ...]
     settings: Settings
     demands: Mapping[str, Any] = field(default_factory=dict)
+    in_checking_suite: bool = False
 
     # what describes it
 
@@ -76,7 +78,16 @@ class Scenario:
     def has_answers(self) -> bool:
         """Whether a row says or asks whether the answer is right, or the suite asks for it."""
         demanded = self.demands.get("answer") is not None or self.demands.get("expected") is not None
-        return demanded or any(trial.says("correct", "outcome", "expected") for trial in self.trials)
+        return demanded or any(trial.correct is not None for trial in self.trials)
+
+    @cached_property
+    def asks_are_known(self) -> bool:
+        """Whether anything shows what the scenario asks for, so that a crash leaves alone what it does not ask for."""
+        return self.in_checking_suite or any(trial.shows_what_is_asked for trial in self.trials)
+
+    def crash_counts(self, trial: Trial) -> bool:
+        """Whether an error counts in a measure that the scenario does not have: not if its asks are known."""
+        return not self.asks_are_known or trial.unjudged
 
     @cached_property
     def has_cells(self) -> bool:
@@ -209,7 +220,7 @@ class Scenario:
     def imputed_rate(self, trial: Trial, *, has: bool) -> Ends | None:
         """A rate that the row does not give: an error is bad, the rest is open."""
         if trial.error:
-            return known(0) if has or trial.asks_for_nothing else None
+            return known(0) if has or self.crash_counts(trial) else None
         return RATE_UNKNOWN if has or trial.blank or trial.unjudged else None
 
     def cell(self, trial: Trial, key: str) -> Ends | None:
@@ -217,14 +228,14 @@ class Scenario:
         if trial.cells is not None:
             return trial.cells[key]
         if trial.error:
-            return known(key == "false_negatives") if self.has_cells or trial.asks_for_nothing else None
+            return known(key == "false_negatives") if self.has_cells or self.crash_counts(trial) else None
         return CELLS_UNKNOWN[key] if self.has_cells or trial.blank or trial.unjudged else None
 
     def pooled(self, trial: Trial, key: str) -> Ends | None:
         """Counts of behaviors: what the row lacks is as many as another trial expects."""
         expected = len(trial.expected_behaviors) or self.most_expected
         if not expected:
-            if not (trial.blank or trial.unjudged or (trial.error and trial.asks_for_nothing)):
+            if not (trial.blank or trial.unjudged or (trial.error and self.crash_counts(trial))):
                 return None
             expected = 1
         if key == "expected_behaviors":
@@ -240,7 +251,9 @@ def scenarios_of(rows: Sequence[Row], settings: Settings, suite: Sequence[Any] |
     by_id: dict[str, list[Row]] = {}
     for row in rows:
         by_id.setdefault(row["id"], []).append(row)
+    checks = any(entry.get(name) not in (None, []) for entry in entries.values() for name in DEMANDS)
+    listed = {entry if isinstance(entry, str) else entry["id"] for entry in suite or ()} if checks else set()
     return [
-        Scenario(name, tuple(Trial(row, settings) for row in own), settings, entries.get(name, {}))
+        Scenario(name, tuple(Trial(row, settings) for row in own), settings, entries.get(name, {}), name in listed)
         for name, own in by_id.items()
     ]

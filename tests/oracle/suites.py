@@ -36,11 +36,22 @@ WEIGHTS = (1, 2, 0.5, 0.25, 3, 1.5)
 
 COLUMNS = (
     *("expected_behaviors", "behaviors", "must_not", "violations", "passed", "correct", "labels", "latency_ms"),
+    "answer_checked",
     *("tokens_used", "quality_score", "cost_usd", "error", "unjudged", "input", "output", "note"),
     *("rubric", "stars", "doubt"),
 )
 # What a blank trial may have: nothing that anyone found out about the answer.
-UNJUDGING = ("expected_behaviors", "latency_ms", "tokens_used", "cost_usd", "unjudged", "input", "output", "note")
+UNJUDGING = (
+    "expected_behaviors",
+    "answer_checked",
+    "latency_ms",
+    "tokens_used",
+    "cost_usd",
+    "unjudged",
+    "input",
+    "output",
+    "note",
+)
 SCENARIO_COLUMNS = ("category", "capability", "weight", "cluster", "tags", "team", "batch", "suite", "judge")
 FORMS = ("list", "mapping", "entries")
 
@@ -126,6 +137,7 @@ def labels(random: Random, shape: Shape) -> Row:
 PLAIN: dict[str, tuple[Any, ...]] = {
     "passed": (True, True, True, False),
     "correct": (True, True, True, False),
+    "answer_checked": (True, False),
     "latency_ms": LATENCIES,
     "tokens_used": (1, 0, 7, 100, 1234),
     "quality_score": (1, 0, 0.25, 0.5, 0.9),

@@ -281,8 +281,13 @@ def test_an_error_that_asked_for_nothing_counts_where_there_is_data():
     assert judged.whole["accuracy"] == Fraction(1, 2)
     assert judged.whole.answer("behavior_coverage").value is None
     assert judged.slices[("category", "y")].answer("accuracy").value is None
-    asked = [rows[0], {"id": "b", "error": "crash", "must_not": ["x"], "violations": []}]
-    assert judge(asked, {}).whole["accuracy"] == 1
+    crash = {"id": "b", "error": "crash", "must_not": ["x"], "violations": []}
+    assert judge([rows[0], crash], {}).whole["accuracy"] == Fraction(1, 2)  # whatever demands it carries
+    answered = {"id": "b", "trial": 2, "passed": True}
+    assert judge([rows[0], crash, answered], {}).whole["accuracy"] == 1  # it is known that no answer is asked for
+    assert judge([rows[0], {**crash, "highbar_run": {"id": "r"}}], {}).whole["accuracy"] == 1
+    assert judge([rows[0], crash], {}, [{"id": "a", "answer": "42"}, "b"]).whole["accuracy"] == 1
+    assert judge([rows[0], crash], {}, ["a", "b"]).whole["accuracy"] == Fraction(1, 2)  # a list of ids checks nothing
 
 
 def test_sums_are_of_scenario_means():

@@ -182,7 +182,9 @@ def test_what_one_trial_has_all_have(metric, rows, wanted):
         ({"quality_score": 1}, (ALL, ALL)),
         ({"error": "crash"}, (HALF, HALF)),
         ({"error": "crash", "must_not": ["y"]}, (HALF, HALF)),
-        ({"error": "crash", "must_not": ["y"], "violations": []}, (ALL, ALL)),
+        ({"error": "crash", "must_not": ["y"], "violations": []}, (HALF, HALF)),
+        ({"error": "crash", "highbar_run": {"id": "r"}}, (ALL, ALL)),
+        ({"unjudged": "not run", "answer_checked": True}, (HALF, ALL)),
     ],
 )
 def test_a_blank_scenario_is_undecided_for_a_rate_that_has_data_and_any_other_is_missing(row, wanted):

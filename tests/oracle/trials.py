@@ -205,10 +205,9 @@ class Trial:
         return not (self.says(*judgments) or self.must_nots_marked or own)
 
     @cached_property
-    def asks_for_nothing(self) -> bool:
-        """Whether the row carries no expectation of any kind, or none that anybody looked at."""
-        asks = self.says("correct", "outcome", "expected") or self.expected_behaviors or self.must_not
-        return bool(not asks or self.silent or self.unjudged)
+    def shows_what_is_asked(self) -> bool:
+        """Whether the row shows what its scenario asks for: a run of ours wrote it, or it was answered and judged."""
+        return self.says("highbar_run") or not (self.error or self.unjudged or self.silent)
 
     @cached_property
     def answered(self) -> bool:
@@ -243,7 +242,8 @@ class Trial:
     @cached_property
     def correct(self) -> Ends | None:
         """Whether the answer was right. An error is a wrong answer; no prediction is one too, unless unjudged."""
-        if not self.says("correct", "outcome", "expected"):
+        checked = bool(self.row.get("answer_checked"))
+        if not checked and not self.says("correct", "outcome", "expected"):
             return None
         if self.error:
             return known(0)
@@ -251,6 +251,8 @@ class Trial:
             return known(bool(self.row["correct"]))
         if self.says("outcome"):
             return known(self.row["outcome"] in ("tp", "tn"))
+        if checked:
+            return RATE_UNKNOWN
         if self.unjudged and not self.says("predicted"):
             return RATE_UNKNOWN
         return known(same_label(self.row.get("predicted"), self.row["expected"]))

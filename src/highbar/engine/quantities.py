@@ -50,6 +50,9 @@ class QuantitySql(Struct, frozen=True):
     lack_best: str = "0"
     unit: str = "1"
     unknown: str = "false"  # whether a trial that is given it, or counts anyway, is undecided
+    # What an error adds to a scenario that is not given it; empty: nothing but what `counts_anyway` says. It adds
+    # nothing if it is known what the scenario asks for: a crash leaves alone what nobody asked.
+    crash: str = ""
     bit: int = 0  # the bit of the suite's demand for it, 0 if a suite cannot demand it
     # If there are any, the scenario has the number if each of these is given by some trial, not all by the same one.
     given_separately: tuple[str, ...] = ()
@@ -100,10 +103,11 @@ def _integer(condition: str) -> str:
 
 _NO_ANSWER = "(is_open AND NOT has_answer)"
 _NO_OUTCOME = "(is_open AND NOT has_outcome)"
-_CRASHED = "(is_bare_error AND NOT has_outcome)"  # a crash without any expectation is wrong, as it is in accuracy
 _NO_SCORE = "(is_open AND expected_count = 0 AND NOT is_violated)"
+_CRASHED = "(is_error AND is_unjudged AND NOT has_outcome)"  # wrong, as it is in accuracy
 _OUTCOME_UNKNOWN = f"(has_outcome AND NOT outcome_known) OR {_NO_OUTCOME}"
-_BARE_OR_OPEN = "is_bare_error OR is_open"
+# An error beside `unjudged` counts like the open trial that it was before: an error never helps.
+_OPEN = "is_open OR (is_error AND is_unjudged)"
 _BEHAVIORS = (("expected_behaviors",),)
 SCORE_DENOMINATOR = "score_denominator"
 """The column of `scenarios` with the denominator of its behavior_score."""
@@ -117,17 +121,18 @@ def _of_every_trial(quantity: str, worst: str, best: str, unknown: str = "false"
     )
 
 
-def _outcome(quantity: str, worst: str, best: str, *, lack_worst: str, lack_best: str) -> QuantitySql:
+def _outcome(quantity: str, worst: str, best: str, *, lack_worst: str, lack_best: str, crash: str = "0") -> QuantitySql:
     return QuantitySql(
         "outcome_count",
         total_name(quantity),
         "has_outcome",
-        _BARE_OR_OPEN,
+        _OPEN,
         _integer(worst),
         _integer(best),
         lack_worst,
         lack_best,
         unknown=_OUTCOME_UNKNOWN,
+        crash=crash,
         read_from=(("outcome", "expected"),),
     )
 
@@ -138,10 +143,10 @@ COMPUTED = {
     "violated": _of_every_trial("violated", "NOT violation_known OR is_violated", "is_violated", "NOT violation_known"),
     "unjudged": _of_every_trial("unjudged", "is_unjudged", "is_unjudged", "is_unjudged AND NOT is_error"),
     "correct": QuantitySql(
-        "answer_count", total_name("correct"), "has_answer", _BARE_OR_OPEN, _integer("is_correct"),
+        "answer_count", total_name("correct"), "has_answer", _OPEN, _integer("is_correct"),
         _integer(f"is_correct OR (has_answer AND NOT answer_known) OR {_NO_ANSWER}"),
         lack_best=_integer("NOT is_error"), unknown=f"(has_answer AND NOT answer_known) OR {_NO_ANSWER}",
-        bit=scoring.ANSWER, read_from=(("correct", "outcome", "expected"),),
+        crash="0", bit=scoring.ANSWER, read_from=(("correct", "outcome", "expected", "answer_checked"),),
     ),
     # An unknown prediction counts against both at worst: as a false positive in precision, a false negative in recall.
     "tp": _outcome("tp", "tp", f"tp OR (fn AND NOT outcome_known) OR {_NO_OUTCOME}",
@@ -149,21 +154,22 @@ COMPUTED = {
     "fp": _outcome("fp", f"fp OR {_NO_OUTCOME}", "fp AND outcome_known",
                    lack_worst=_integer("NOT is_error"), lack_best="0"),
     "fn": _outcome("fn", f"fn OR {_NO_OUTCOME} OR {_CRASHED}", f"(fn AND outcome_known) OR {_CRASHED}",
-                   lack_worst="1", lack_best=_integer("is_error")),
+                   lack_worst="1", lack_best=_integer("is_error"), crash="1"),
     "observed": QuantitySql(
-        "behavior_count", total_name("observed"), "expected_count > 0", _BARE_OR_OPEN,
+        "behavior_count", total_name("observed"), "expected_count > 0", _OPEN,
         "observed_count", "observed_count + unknown_count", lack_best=_integer("NOT is_error"), unit=MOST_EXPECTED,
-        unknown="unknown_count > 0 OR (is_open AND expected_count = 0)", bit=scoring.BEHAVIORS, read_from=_BEHAVIORS,
+        unknown="unknown_count > 0 OR (is_open AND expected_count = 0)", crash="0",
+        bit=scoring.BEHAVIORS, read_from=_BEHAVIORS,
     ),
     "expected": QuantitySql(
-        "behavior_count", total_name("expected"), "expected_count > 0", _BARE_OR_OPEN,
-        "expected_count", "expected_count", lack_worst="1", lack_best="1", unit=MOST_EXPECTED, bit=scoring.BEHAVIORS,
-        read_from=_BEHAVIORS,
+        "behavior_count", total_name("expected"), "expected_count > 0", _OPEN,
+        "expected_count", "expected_count", lack_worst="1", lack_best="1", unit=MOST_EXPECTED, crash="1",
+        bit=scoring.BEHAVIORS, read_from=_BEHAVIORS,
     ),
     "behavior_score": QuantitySql(
-        "score_count", total_name("behavior_score"), "expected_count > 0", f"is_violated OR {_BARE_OR_OPEN}",
+        "score_count", total_name("behavior_score"), "expected_count > 0", f"is_violated OR {_OPEN}",
         "score_observed", "score_observed + score_unknown", lack_best=_integer("NOT is_error"),
-        unit=SCORE_DENOMINATOR, unknown=f"score_unknown > 0 OR {_NO_SCORE}", bit=scoring.BEHAVIORS,
+        unit=SCORE_DENOMINATOR, unknown=f"score_unknown > 0 OR {_NO_SCORE}", crash="0", bit=scoring.BEHAVIORS,
         read_from=_BEHAVIORS,
     ),
 }  # fmt: skip

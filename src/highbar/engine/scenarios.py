@@ -18,7 +18,10 @@ COMMON_DENOMINATOR = 5_342_931_457_063_200
 """The least common multiple of 1 to 40: the denominator if trials expect different numbers of behaviors."""
 FINEST = 10**15
 """The denominator if even that is no multiple: over 40 expected behaviors, and not the same number in each trial."""
-_UNDECIDED = "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR unknown_count > 0"
+_UNDECIDED = (
+    "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR unknown_count > 0"
+    " OR (has_answer AND NOT answer_known)"
+)
 """SQL: whether a trial is undecided for any quantity, by its own row alone."""
 
 
@@ -145,8 +148,20 @@ class _ScenarioColumns(Struct, frozen=True):
         if quantity.of_every_trial:
             return self._every_trial()
         if not self.layout.repeated:
-            return f"CAST({self.has(quantity)} OR {quantity.counts_anyway} AS INTEGER)"
-        return f"CASE WHEN {self.has(quantity)} THEN count(*) ELSE {self._count(quantity.counts_anyway)} END"
+            return f"CAST({self.has(quantity)} OR {self._counts_anyway(quantity)} AS INTEGER)"
+        anyway = f"{self._count(quantity.counts_anyway)} + {self._crashes(quantity)}"
+        return f"CASE WHEN {self.has(quantity)} THEN count(*) ELSE {anyway} END"
+
+    def _crashes(self, quantity: QuantitySql) -> str:
+        """How many errors count although the scenario is not given the quantity: none if its asks are known."""
+        if not (quantity.crash and "error" in self.layout.columns):
+            return "0"
+        errors = self._count(f"is_error AND NOT ({quantity.given} OR {quantity.counts_anyway})")
+        return f"CASE WHEN {self._any('asks_known')} THEN 0 ELSE {errors} END"
+
+    def _counts_anyway(self, quantity: QuantitySql) -> str:
+        """Whether the scenario has trials that count although it is not given the quantity."""
+        return f"({self._any(quantity.counts_anyway)} OR {self._crashes(quantity)} > 0)"
 
     def _total(self, name: str, quantity: QuantitySql) -> str:
         if name == "passed":
@@ -161,13 +176,14 @@ class _ScenarioColumns(Struct, frozen=True):
             return f"{amount} + {self._violations_unrecorded()}"
         if quantity.unit == MOST_EXPECTED:
             return self._behaviors_total(name, quantity)
+        crashed = f" + {quantity.crash} * {self._crashes(quantity)}" if quantity.crash not in ("", "0") else ""
         # What trials lack is summed separately: only the scenario as a whole shows whether they lack anything.
         lack = quantity.lack(self.world)
         if lack == "0" or not self._may_lack(quantity):
-            return amount
+            return f"{amount}{crashed and f' + CASE WHEN {self.has(quantity)} THEN 0 ELSE {crashed} END'}"
         unit = self._denominator() if quantity.unit == SCORE_DENOMINATOR else "1"
         lacking = f"{unit} * {self._sum(f'if({_lacks(quantity)}, {lack}, 0)')}"
-        return f"{amount} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE 0 END"
+        return f"{amount} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE 0{crashed} END"
 
     def _behaviors_total(self, name: str, quantity: QuantitySql) -> str:
         """Behaviors counted one by one: a trial that expects none lacks as many as any trial of its scenario expects.
@@ -178,7 +194,8 @@ class _ScenarioColumns(Struct, frozen=True):
         amount, lack = self._sum(quantity.amount(self.world)), quantity.lack(self.world)
         not_given = self._count("is_open AND expected_count = 0") if self.world == "best" else "0"
         if name == "expected":
-            not_given = self._count("(is_open OR is_bare_error) AND expected_count = 0")
+            open_ = self._count(f"({quantity.counts_anyway}) AND expected_count = 0")
+            not_given = f"({open_} + {self._crashes(quantity)})"
         if not self._may_lack(quantity):
             return f"{amount} + {not_given}"
         most = f"greatest({MOST_EXPECTED}, 1)" if self.layout.repeated else "1"
@@ -245,7 +262,7 @@ class _ScenarioColumns(Struct, frozen=True):
         """
         # As bits of one number: a column for each quantity would be a key for each in the profile.
         bits = {
-            self.layout.lone_bits[name]: f"NOT {self.has(quantity)} AND {self._any(quantity.counts_anyway)}"
+            self.layout.lone_bits[name]: f"NOT {self.has(quantity)} AND {self._counts_anyway(quantity)}"
             for name, quantity in self.layout.quantities.items()
             if not quantity.of_every_trial
         }

@@ -9,6 +9,7 @@ Every expression gives a small integer or a boolean; nothing is divided here. Th
     is_open                     undecided for every rate: the row says `unjudged`, or it is blank
     has_answer, is_correct      the answer can be judged, and it is right
     answer_known                whether the row says if the answer is right
+    asks_known                  the row shows what its scenario asks for: a run wrote it, or it is judged
     has_outcome, tp, fp, fn     the outcome can be judged, and what it was
     outcome_known               whether the row says what it was
     violation_known             whether the row says if anything was violated
@@ -18,7 +19,6 @@ Every expression gives a small integer or a boolean; nothing is divided here. Th
     score_observed              behavior_score is score_observed / score_expected
     score_expected
     score_unknown               as unknown_count, but 0 on a violation
-    is_bare_error               an error about which nothing else is known: it has no expectation, or nobody checked it
     given_bits                  ANSWER, BEHAVIORS and so on: what the row is judged by
     lacking_bits                what a row that passed by its evidence lacks if another trial, or the suite, has it
     why                         for a trial that did not pass: the reason in words
@@ -73,7 +73,7 @@ OF_DIFFERENCES = ("given_bits", "lacking_bits")
 """The columns with such bits; needed only if the trials of a scenario can differ in them."""
 
 
-_ANSWERS = frozenset({"correct", "outcome", "expected"})
+_ANSWERS = frozenset({"correct", "outcome", "expected", "answer_checked"})
 WITHOUT: tuple[tuple[frozenset[str], Mapping[str, str]], ...] = (
     (frozenset({"error"}), {"is_error": "false"}),
     (frozenset({"unjudged"}), {"is_unjudged": "false"}),
@@ -88,7 +88,11 @@ WITHOUT: tuple[tuple[frozenset[str], Mapping[str, str]], ...] = (
     (frozenset({"must_not", "violations"}), {"is_violated": "false"}),
     (frozenset({"behaviors"}), {"must_nots_checked": "violation_count IS NOT NULL OR marks_must_nots"}),
     (frozenset({"behaviors", "must_not", "violations"}), {"must_nots_checked": "false"}),
-    (_ANSWERS, {"has_answer": "false", "is_correct": "false"}),
+    (_ANSWERS, {"says_answer": "false", "has_answer": "false", "is_correct": "false"}),
+    (
+        frozenset({"answer_checked"}),
+        {"has_answer": "says_answer", "answer_known": "outcome_known OR correct IS NOT NULL"},
+    ),
     (frozenset({"outcome", "expected"}), dict.fromkeys(("has_outcome", "tp", "fp", "fn"), "false")),
 )
 """Simpler expressions for results that have none of some columns; of two that apply, the later one counts.
@@ -132,7 +136,8 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
             "coalesce(violation_count > 0, false) OR coalesce(len(marked_violations) > 0, false)"
             " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)"
         ),
-        "has_answer": "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL",
+        "says_answer": "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL",
+        "has_answer": "says_answer OR coalesce(answer_checked, false)",
         "lists_must_nots": "coalesce(len(must_not) > 0, false)",
         # An empty mapping marks nothing: it is no more than an empty list.
         "marks_must_nots": "lists_must_nots AND coalesce(all_must_nots_marked, false)",
@@ -143,7 +148,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
             f" AND NOT CASE WHEN unmarked IS NULL THEN false ELSE {unmarked} END)"
         ),
         "is_silent": (
-            "passed IS NULL AND NOT has_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
+            "passed IS NULL AND NOT says_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
             f" AND NOT marks_must_nots{no_scores}"
         ),
         "expected_positive": _is_positive("expected", positive),
@@ -155,6 +160,7 @@ def answer_columns() -> dict[str, str]:
     """Second step: how the answer and the behaviors are judged."""
     # The caller's own `correct` comes first: it may accept answers that are not equal to `expected`.
     right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
+    right += " WHEN answer_checked THEN false"  # the check of the answer comes before the label
     unnamed = (
         "len(list_filter(distinct_expected, lambda x: NOT list_contains(behaviors, x)"
         " AND NOT coalesce(list_contains(not_observed, x), false)))"
@@ -169,7 +175,10 @@ def answer_columns() -> dict[str, str]:
         "is_correct": f"has_answer AND NOT is_error AND coalesce({right} ELSE predicted = expected END, false)",
         # No prediction is a wrong one, unless the row is unjudged.
         "outcome_known": "NOT is_unjudged OR is_error OR outcome IS NOT NULL OR predicted IS NOT NULL",
-        "answer_known": "outcome_known OR correct IS NOT NULL",
+        "answer_known": (
+            "CASE WHEN answer_checked THEN is_error OR outcome IS NOT NULL ELSE outcome_known END"
+            " OR correct IS NOT NULL"
+        ),
         "has_outcome": "outcome IS NOT NULL OR expected_positive IS NOT NULL",
         # An error turns a true positive into a false negative. A recorded false positive stays one.
         "tp": (
@@ -190,9 +199,7 @@ def answer_columns() -> dict[str, str]:
         "is_blank": "is_silent AND NOT is_violated AND NOT is_error",
         "is_open": "is_blank OR (is_unjudged AND NOT is_error)",
         "violation_known": "is_violated OR must_nots_checked OR NOT (lists_must_nots OR is_blank OR is_unjudged)",
-        "is_bare_error": (
-            "is_error AND (is_silent OR is_unjudged OR (NOT has_answer AND expected_count = 0 AND NOT lists_must_nots))"
-        ),
+        "asks_known": "NOT (is_error OR is_unjudged OR is_silent) OR of_run",
         "given_bits": (
             f"CAST(has_answer AS INTEGER) * {ANSWER} + CAST(expected_count > 0 AS INTEGER) * {BEHAVIORS}"
             f" + CAST(lists_must_nots AS INTEGER) * {MUST_NOTS} + CAST(passed IS NOT NULL AS INTEGER) * {OWN}"
@@ -219,7 +226,7 @@ def passing_columns(pass_score: Fraction) -> dict[str, str]:
         "is_passed": (
             "NOT is_failed AND NOT is_unjudged AND CASE WHEN passed IS NOT NULL THEN passed"
             f" ELSE (expected_count > 0 OR has_answer OR ({clean_must_nots})) AND unknown_count = 0"
-            " AND (must_nots_checked OR NOT lists_must_nots) END"
+            " AND (must_nots_checked OR NOT lists_must_nots) AND (answer_known OR NOT has_answer) END"
         ),
         "lacking_bits": (
             f"CASE WHEN is_passed AND passed IS NULL THEN CAST(NOT has_answer AS INTEGER) * {ANSWER}"

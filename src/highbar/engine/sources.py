@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FILE = "highbar_file"
+OF_RUN = "highbar_run"
+"""The column that only rows of `highbar run` have; in CSV it may be spread over `highbar_run.id` and so on."""
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 PERHAPS_BLANK = literal(r':\s*"[^!-\[\]-~\x{a1}-\x{ac}\x{ae}-\x{2ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]')
 """Text after a key that begins with anything but a character that is certainly visible, for example with an escape.
@@ -54,6 +56,11 @@ class SourcePart(Struct, frozen=True):
     def id_sql(self) -> str:
         """SQL for the id of a row, as text."""
         return self.typed_sql("id")
+
+    @property
+    def of_run(self) -> list[Raw]:
+        """The columns that only rows of `highbar run` have."""
+        return [raw for name, raw in self.columns.items() if name.startswith(OF_RUN)]
 
     def typed_sql(self, column: str) -> str:
         """SQL for the typed value of one of our columns."""

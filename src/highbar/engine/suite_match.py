@@ -52,16 +52,14 @@ def match_suite(database: Database, request: Request, parts: Sequence[SourcePart
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
     different = _differences(database, suite, parts)
-    unjudged = database.rows(
-        f"SELECT DISTINCT id FROM trials WHERE is_unjudged AND NOT is_error ORDER BY id LIMIT {MOST_SUITE_IDS}"
-    )
+    unjudged = database.rows(f"SELECT DISTINCT id FROM trials WHERE is_unjudged ORDER BY id LIMIT {MOST_SUITE_IDS}")
     unjudged_ids = tuple(id_ for (id_,) in unjudged)
     match = SuiteMatch(missing, missing_ids, extra, extra_ids, different, excused_ids, unjudged_ids=unjudged_ids)
     return _with_demands(match, database, suite) if suite.demands else match
 
 
 def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) -> SuiteMatch:
-    """Add the demands of the suite that some completed trial does not answer."""
+    """Add the demands of the suite that some trial does not answer; an error excuses only what says nothing at all."""
     demanded = [
         (id_, column, str(LOOKED_AT[column][0]))
         for id_, fields in suite.scenarios.items()
@@ -71,7 +69,7 @@ def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) ->
     database.list_texts("demanded", ("id", "wants", "bit"), demanded)
     silent = (
         "SELECT DISTINCT id, wants FROM trials JOIN demanded USING (id)"
-        " WHERE NOT is_error AND NOT is_unjudged AND (looked_at & CAST(bit AS INTEGER)) = 0"
+        " WHERE NOT is_unjudged AND NOT crashed_unseen AND (looked_at & CAST(bit AS INTEGER)) = 0"
     )
     found = database.rows(f"{silent} ORDER BY id, wants LIMIT {MOST_SUITE_IDS}")
     number = database.rows(f"SELECT count(*) FROM ({silent})")[0][0]
@@ -84,7 +82,7 @@ def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) ->
 
 
 def _must_nots(database: Database, suite: SuiteDemands) -> list[str]:
-    """Behaviors that were observed although the suite forbids them, in trials that do not count as violated."""
+    """Behaviors that were observed although the suite forbids them, in trials that do not count them as violations."""
     must_nots = [
         (id_, name) for id_, fields in suite.scenarios.items() for name in json.loads(fields.get("must_not", "[]"))
     ]
@@ -93,7 +91,8 @@ def _must_nots(database: Database, suite: SuiteDemands) -> list[str]:
     database.list_texts("demanded", ("id", "wants"), must_nots)
     rows = database.rows(
         "SELECT DISTINCT id, wants FROM trials JOIN demanded USING (id)"
-        f" WHERE NOT is_violated AND list_contains(observed, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
+        f" WHERE list_contains(observed, wants) AND NOT (counted_violations OR list_contains(counted, wants))"
+        f" ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {name!r} was observed, which the suite's must_not forbids" for id_, name in rows]
 

@@ -13,7 +13,7 @@ from highbar.engine.column_readers import EMPTY, LARGEST, NOT_JSON, READERS, Raw
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import NO_ENDS, known_name, scaled_name
-from highbar.engine.sources import SourcePart
+from highbar.engine.sources import OF_RUN, SourcePart
 from highbar.engine.sql import literal, pointer
 from highbar.model import SuiteDemands, Where
 from highbar.model.requests import ColumnRange
@@ -26,6 +26,8 @@ _BITS = {
     "expected_behaviors": scoring.BEHAVIORS,
     "must_not": scoring.MUST_NOTS,
 }
+_IN_SUITE = 32
+"""A bit of `suite_bits` beside the bits for demands: the suite has the scenario, whether it demands anything or not."""
 
 
 def trials_query(
@@ -78,14 +80,21 @@ def _trial_columns(layout: Layout, columns: tuple[str, ...], *, with_evidence: b
     fields += [
         (name, name)
         for name in (
-            "is_error", "is_violated", "is_passed", "is_failed", "is_unjudged", "is_blank", "is_open", "is_bare_error",
+            "is_error", "is_violated", "is_passed", "is_failed", "is_unjudged", "is_blank", "is_open",
             "violation_known", "has_answer", "answer_known", "is_correct",
         )
     ]  # fmt: skip
+    # What a scenario asks for is also known if a suite with demands has it.
+    fields.append(("asks_known", f"asks_known OR (suite_bits & {_IN_SUITE}) > 0" if layout.demands else "asks_known"))
     fields += _difference_columns(layout)
     if layout.demands:
         looked = " + ".join(f"CAST({sql} AS INTEGER) * {bit}" for bit, sql in scoring.LOOKED_AT.values())
         fields += [("looked_at", looked), ("observed", "behaviors")]
+        # What the row counts as a violation: by name, or only how many there were.
+        fields.append(("counted", f"coalesce({scoring.VIOLATION_LIST}, [])"))
+        fields.append(("counted_violations", "coalesce(violation_count > 0, false) AND violation_names IS NULL"))
+        # A crash did not get to say anything, or `highbar run` has looked at all that there was.
+        fields.append(("crashed_unseen", "is_error AND (of_run OR (is_silent AND coalesce(output_blank, true)))"))
     fields.append(("is_lost", "NOT is_error AND is_unjudged AND coalesce(output_blank, true)"))
     if "tp" in quantities or "fn" in quantities:
         fields += [(name, name) for name in ("has_outcome", "outcome_known", "tp", "fp", "fn")]
@@ -148,6 +157,7 @@ def typed_trials(
 ) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
+    values["of_run"] = " OR ".join(f"{raw.sql} IS NOT NULL" for raw in part.of_run) or "false"
     # Any fault makes the row bad. `load.explain` reads the files again to find out which, only if there is one.
     bad = [] if "id" in part.columns else ["true"]
     for name, raw in part.columns.items():
@@ -173,7 +183,7 @@ def typed_trials(
         bad.append(read.bad)
     bad += [_is_outside(range_, part) for range_ in ranges if range_.column in part.columns]
     named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
-    needed = [name for name in part.columns if name in named or name.startswith("tags.")]
+    needed = [name for name in part.columns if name in named or name.startswith(("tags.", OF_RUN))]
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
     # A condition that is NULL is no fault, and must not hide the fault of another value.
     any_bad = " OR ".join(condition for condition in bad if condition != "false") or "false"
@@ -258,7 +268,8 @@ def with_descriptions(typed: str, columns: tuple[str, ...], extras: int, *, desc
     if not fill and not described:
         return typed
     named = _description_columns(columns)
-    all_columns = [*EMPTY, *(f"col_{i}" for i in range(len(columns))), *(f"extra_{i}" for i in range(extras)), "bad"]
+    numbered = [*(f"col_{i}" for i in range(len(columns))), *(f"extra_{i}" for i in range(extras))]
+    all_columns = [*EMPTY, "of_run", *numbered, "bad"]
     selected = []
     for name in all_columns:
         sources = [f"t.{name}"]
@@ -298,7 +309,7 @@ def define_described(database: Database, suite: SuiteDemands, columns: tuple[str
 
 
 def _bits(fields: Mapping[str, str]) -> int:
-    return sum({_BITS[column] for column, text in fields.items() if column in _BITS and text != "[]"})
+    return _IN_SUITE | sum({_BITS[column] for column, text in fields.items() if column in _BITS and text != "[]"})
 
 
 def _description_columns(columns: tuple[str, ...]) -> Mapping[str, str]:
