@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
 from highbar.changes.scored_run import ScoredRun, measured, run_in, run_of
 from highbar.errors import InputError, Problem
+from highbar.language.phrases import count
 from highbar.load.results import Results
 from highbar.model import Policy, ScenarioRule, Value, Where
 from highbar.model.baseline import Scoring
@@ -51,6 +53,11 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
     def passed_in_base(self) -> tuple[str, ...]:
         """The scenarios that passed all trials in the base, sorted."""
         return tuple(record.id for record in self.base.records if record.all_passed)
+
+    @property
+    def planned_in_base(self) -> Mapping[str, int]:
+        """By id, how many trials the scenarios have in the base of which some have fewer in the head."""
+        return lacking_trials(self.base, self.head)
 
     @property
     def runs_in_base(self) -> int:
@@ -149,6 +156,29 @@ def since(policy: Policy, base: ScoredRun, head: ScoredRun) -> Changes:
     )
 
 
+def lacking_trials(base: ScoredRun, head: ScoredRun) -> Mapping[str, int]:
+    """By id, how many trials the scenarios have in the base that lack some of them in the head.
+
+    Empty if all lack the same number: that is another plan, and no trials that were lost.
+    """
+    pairs = pair_up(base.records, head.records)
+    return {} if _fewer_in_each(base, pairs) else dict(_lacking(base, pairs))
+
+
+def _lacking(base: ScoredRun, pairs: Pairs) -> Iterator[tuple[str, int]]:
+    for before, after in zip(pairs.base, pairs.head, strict=True):
+        number = before.trials // base.about.runs  # a baseline of several runs has the trials of all
+        if after.trials < number:
+            yield before.id, number
+
+
+def _fewer_in_each(base: ScoredRun, pairs: Pairs) -> int:
+    """How many trials fewer every scenario has in the head than in one run of the base; 0 if not all the same."""
+    both = zip(pairs.base, pairs.head, strict=True)
+    fewer = {before.trials // base.about.runs - after.trials for before, after in both}
+    return max(fewer, default=0) if len(fewer) == 1 else 0
+
+
 def is_excused(policy: Policy, id_: str) -> bool:
     """Whether a scenario need not have a result: it is optional, or no longer in the suite."""
     if policy.suite is not None and id_ not in policy.suite.scenarios:
@@ -205,7 +235,9 @@ def _scoring(scoring: Scoring) -> str:
 def change_warnings(changes: Changes) -> tuple[str, ...]:
     """The differences between the two runs that a reader must know before reading any number."""
     problem = [f"base and head are not alike: {changes.problem}"] if changes.problem else []
-    return (*problem, *_run_warnings(changes.base, changes.head), *_pair_warnings(changes.pairs))
+    fewer = max(_fewer_in_each(changes.base, changes.pairs), 0)
+    plan = [f"every scenario has {count(fewer, 'trial')} fewer than in the base: another plan"] if fewer else []
+    return (*problem, *_run_warnings(changes.base, changes.head), *plan, *_pair_warnings(changes.pairs))
 
 
 def _run_warnings(base: ScoredRun, head: ScoredRun) -> list[str]:

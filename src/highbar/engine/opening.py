@@ -16,7 +16,7 @@ from highbar.load import accounts, refusals
 from highbar.load.results import Results
 from highbar.model.job import EngineChoice
 from highbar.model.reduction import Reduction
-from highbar.model.requests import Request
+from highbar.model.requests import PlannedTrials, Request
 
 if TYPE_CHECKING:  # see _entry_points
     from importlib.metadata import EntryPoint
@@ -104,7 +104,9 @@ def reduce(results: Results, request_for: RequestFor) -> Reduction:
     with refusals.explain_refusals(results), open_engine(results) as engine, engine.watched(results.progress):
         with _compare_counts(results, engine) as compare_counts:
             reduction = _reduce_with(engine, results, request_for)
-            compare_counts(reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0))
+            missing = reduction.missing.trials if reduction.missing else 0
+            left = reduction.selection.rows if reduction.selection else 0
+            compare_counts(reduction.whole.trials - missing + left)
         return reduction
 
 
@@ -115,7 +117,7 @@ def _reduce_with(engine: Engine, results: Results, request_for: RequestFor) -> R
     while True:
         columns = engine.columns()
         refusals.refuse_columns(results, columns)
-        request = _with_chosen_scenarios(request_for(columns), results)
+        request = _with_plan_of_run(_with_chosen_scenarios(request_for(columns), results), results, columns)
         reduction = engine.reduce(request)
         if engine.columns() == columns:
             break
@@ -139,6 +141,16 @@ def _with_chosen_scenarios(request: Request, results: Results) -> Request:
         return request
     some = {id_: fields for id_, fields in request.suite.scenarios.items() if id_ in results.chosen}
     return replace(request, suite=replace(request.suite, scenarios=some))
+
+
+def _with_plan_of_run(request: Request, results: Results, columns: Sequence[str]) -> Request:
+    """The request, with only the number that the policy gives for rows of a run: of these, all are there."""
+    of_run = any(name.partition(".")[0] == "highbar_run" for name in columns)
+    in_folders = bool(results.files) and all(file.recorded is not None for file in results.files)
+    if request.planned is None or not (of_run or in_folders):
+        return request
+    every = request.planned.every
+    return replace(request, planned=PlannedTrials(every) if every else None)
 
 
 @contextmanager

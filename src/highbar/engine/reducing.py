@@ -26,7 +26,17 @@ from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, matches_sql
 from highbar.engine.totals import Place, Profile, largest_values, products_of, profiles_of, repetition_sums
 from highbar.model import FailedScenario, FlakyScenario, Percentile
-from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums, SuiteMatch
+from highbar.model.reduction import (
+    Group,
+    Matched,
+    MissingTrials,
+    Rank,
+    Records,
+    Reduction,
+    RepetitionSums,
+    SuiteMatch,
+    UnevenTrials,
+)
 from highbar.policy.scenario_ids import is_pattern
 
 if TYPE_CHECKING:
@@ -57,12 +67,46 @@ class Reducer(Struct, frozen=True):
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
         if not request.select:
-            return with_zeros(self._reduce_all_rows(narrow_request(request, self.parts)), request)
+            reducer, missing = self._with_missing(request)
+            found = reducer.reduce_filled(request)
+            if missing is None:
+                return found
+            # No row of the results says `unjudged` for these.
+            unjudged = found.unjudged - missing.trials
+            return replace(found, missing=missing, unjudged=unjudged, columns=columns_of(self.parts))
         from highbar.engine import selecting  # most checks judge every row
 
         taken, left = selecting.choose_rows(self.database, self.parts, request.select)
         selection = selecting.left_out(self.database.rows, self.parts, taken, left, request)
         return replace(replace(self, parts=taken).reduce(replace(request, select=())), selection=selection)
+
+    def _with_missing(self, request: Request) -> tuple[Reducer, MissingTrials | None]:
+        """The reducer with a row for each planned trial that has none, and what to say of these."""
+        if request.planned is None:
+            return self, None
+        from highbar.engine import planned  # few results say how many trials there were to be
+
+        found = planned.missing_trials(self.database, self.parts, request.planned)
+        if found is None:
+            return self, None
+        part, missing = found
+        return replace(self, parts=(*self.parts, part)), missing
+
+    def reduce_filled(self, request: Request) -> Reduction:
+        """The reduction of all rows; also of first trials alone, if others may be failures that were tried again."""
+        found = with_zeros(self._reduce_all_rows(narrow_request(request, self.parts)), request)
+        if not (request.first_trials and found.uneven and found.uneven.ends_in_a_pass):
+            return found
+        from highbar.engine import planned  # most results have one trial of each scenario
+
+        alone = replace(self, parts=planned.first_trials(self.database, self.parts))
+        plain = replace(request, first_trials=False, planned=None, details=False, scenario_limit=0, trials_of=())
+        return replace(found, uneven=replace(found.uneven, first=alone.reduce_filled(plain)))
+
+    def _uneven(self, request: Request) -> UnevenTrials | None:
+        from highbar.engine import planned  # most results have one trial of each scenario
+
+        return planned.uneven_trials(self.database.rows, request.planned)
 
     def _reduce_all_rows(self, request: Request) -> Reduction:
         rows = self.database.rows
@@ -103,6 +147,7 @@ class Reducer(Struct, frozen=True):
             scenarios=scenario_lists.list_scenarios(rows, request) if request.scenario_limit else (),
             details=self._details(listed) if request.details else None,
             trials=self._trials_of(request.trials_of) if request.trials_of else {},
+            uneven=self._uneven(request) if plan.layout.repeated else None,
         )
         # With nothing undecided the worst case and the best case are the same: a second reduction would change nothing.
         if not undecided_scenarios:
@@ -177,6 +222,10 @@ class Reducer(Struct, frozen=True):
 
             taken, _ = selecting.choose_rows(self.database, self.parts, request.select)
             return replace(self, parts=taken).records(replace(request, select=()))
+        reducer, _ = self._with_missing(request)
+        if reducer is not self:
+            texts = records.scenario_digests(self.database.rows, self.parts) if request.record_texts else {}
+            return replace(reducer.records(replace(request, planned=None, record_texts=False)), texts=texts)
         plan, fill = self._define_trials(request, smallest=True)
         self.database.define("scenarios", plan.scenarios, materialized=plan.layout.repeated)
         found = records.find_records(self.database.rows, plan.layout, request)

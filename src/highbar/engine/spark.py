@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 RELATIONS = (
     "results", "trials", "scenarios", "profile", "decided_rows", "trials_of_undecided", "ordered", "suite", "demanded",
-    "listed", "described", "inherited",
+    "listed", "described", "inherited", "seen_trials", "planned_trials", "lacking_trials", "trial_numbers",
+    "missing_trials", "first_trials",
 )  # fmt: skip
 TYPES = {
     "string": "VARCHAR",

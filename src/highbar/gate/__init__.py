@@ -11,7 +11,7 @@ outlook                  what the outcome of a rule would be in a second run
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import second_run
-from highbar.gate.rules import decide, judge, still_open
+from highbar.gate.rules import decide, judge, still_open, worse_of
 from highbar.gate.thresholds import slack_notes
 
-__all__ = ["Evidence", "decide", "judge", "second_run", "slack_notes", "still_open"]
+__all__ = ["Evidence", "decide", "judge", "second_run", "slack_notes", "still_open", "worse_of"]

@@ -251,6 +251,25 @@ def combine_ends(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ..
     )
 
 
+_WORST_FIRST: tuple[Outcome, ...] = ("undefined", "fail", "inconclusive", "pass")
+
+
+def worse_of(result: RuleResult, first: RuleResult) -> RuleResult:
+    """The result of a rule, or the outcome by first trials alone if that is worse."""
+    if _WORST_FIRST.index(first.outcome) >= _WORST_FIRST.index(result.outcome):
+        return result
+    reason = f"by the first trial of each scenario alone, {first.reason}"
+    return replace(
+        result,
+        outcome=first.outcome,
+        reason=f"{result.reason}; {reason}",
+        second_run=None,
+        second_run_low=None,
+        more_scenarios=None,
+        outlooks=(),
+    )
+
+
 def name_of(trial: Trial) -> str:
     """`SEC-001`, or `SEC-001 trial 2`."""
     id_, number = trial

@@ -9,13 +9,14 @@ between             what a formula can be between the worst and the best of unde
 repeated_trials     how much scenarios and single trials vary
 """
 
-from highbar.measure.needs import column_ranges, needs, own_columns, undecided_of
+from highbar.measure.needs import column_ranges, may_be_tried_again, needs, own_columns, undecided_of
 from highbar.measure.repeated_trials import noise_share, repetition
 from highbar.measure.values import Measured
 
 __all__ = [
     "Measured",
     "column_ranges",
+    "may_be_tried_again",
     "needs",
     "noise_share",
     "own_columns",

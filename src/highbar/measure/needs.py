@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import get_args
 
@@ -53,7 +53,7 @@ from highbar.model import (
     Where,
 )
 from highbar.model.job import NOTHING_MORE, Wants
-from highbar.model.requests import ColumnRange, Request
+from highbar.model.requests import ColumnRange, PlannedTrials, Request
 from highbar.model.rules import demands_of
 from highbar.policy.directions import ends_by_column
 
@@ -94,8 +94,27 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         trials_of=wants.trials_of,
         record_by=policies.chosen_by(policy) if wants.run or _needs_records(policy) else None,
         record_texts=wants.texts,
+        planned=planned_trials(policy, wants.planned),
+        first_trials=any(map(may_be_tried_again, policy.rules)),
     )
     return replace(request, details=True, failed_limit=MOST_DETAILS) if wants.details else request
+
+
+def planned_trials(policy: Policy, before: Mapping[str, int]) -> PlannedTrials | None:
+    """How many trials there were to be, by the policy, its suite and the run `before`; None if nothing says it."""
+    if policy.trials == "as_recorded":
+        return None
+    of = dict(before)
+    if policy.trials is None and policy.suite is not None:
+        of |= {id_: max(number, of.get(id_, 0)) for id_, number in policy.suite.trials.items()}
+    return PlannedTrials(policy.trials or 0, of) if policy.trials or of else None
+
+
+def may_be_tried_again(rule: Rule) -> bool:
+    """Whether a rule must be sure of the agent, which trials that were repeated until they passed do not allow."""
+    if not isinstance(rule, ThresholdRule | ConditionRule | ProgressiveRule):
+        return False
+    return any(demand.is_confident and not demand.is_sequential for demand in demands_of(rule))
 
 
 def undecided_of(rule: Rule, policy: Policy) -> Undecided:

@@ -67,6 +67,7 @@ class Wants(Struct, frozen=True, eq=False):
     trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials a comparison shows, passed ones too
     run: bool = False  # the record of every scenario, for a baseline or a comparison
     texts: bool = False  # and the digest of what each asks and demands, for the history
+    planned: Mapping[str, int] = {}  # by id, how many trials there were in the run that this one is compared with
 
 
 DUCKDB = EngineChoice()

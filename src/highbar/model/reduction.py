@@ -122,6 +122,26 @@ class RepetitionSums(Struct, frozen=True):
     scenarios_flaky: tuple[FlakyScenario, ...]
 
 
+class MissingTrials(Struct, frozen=True):
+    """How many planned trials have no row, of how many scenarios, and the first of these, as (id, missing, planned)."""
+
+    trials: int
+    scenarios: int
+    examples: tuple[tuple[str, int, int], ...]
+
+
+class UnevenTrials(Struct, frozen=True):
+    """Scenarios with different numbers of trials: by number, how many scenarios have it, and the first of them.
+
+    `ends_in_a_pass`: every scenario with fewer trials than others passed its last one, as if failures had been tried
+    again until they passed. `first` has the sums over the first trial of each scenario then.
+    """
+
+    numbers: tuple[tuple[int, int, str], ...]
+    ends_in_a_pass: bool = False
+    first: Reduction | None = None
+
+
 class Reduction(Struct, frozen=True):
     """Everything that is computed from the rows: a few kilobytes, however many rows there are."""
 
@@ -151,6 +171,8 @@ class Reduction(Struct, frozen=True):
     trials: Mapping[str, tuple[TrialDetail, ...]] = field(default_factory=dict)  # by id, of the requested scenarios
     records: Records | None = None  # only for a baseline or a comparison
     selection: Selection | None = None  # what was left out, if rows were chosen
+    missing: MissingTrials | None = None  # the planned trials that no row has; they count as undecided
+    uneven: UnevenTrials | None = None  # if scenarios have more trials than others, and nobody planned it
 
 
 class Records(Struct, frozen=True):

@@ -28,6 +28,16 @@ class ColumnRange(Struct, frozen=True):
     where: Where = ()
 
 
+class PlannedTrials(Struct, frozen=True):
+    """How many trials each scenario was to have, by the policy (`every`), or by the suite or a baseline (`of`, by id).
+
+    Of two numbers the larger one holds.
+    """
+
+    every: int = 0
+    of: Mapping[str, int] = field(default_factory=dict)
+
+
 class Request(Struct, frozen=True):
     """The sums to compute, and the settings for scoring a trial."""
 
@@ -56,6 +66,8 @@ class Request(Struct, frozen=True):
     subset: bool = False  # whether a scenario may lose all its rows by `select`
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
     record_by: tuple[str, ...] | None = None  # the columns that the record of every scenario has; None: no records
+    first_trials: bool = False  # also reduce first trials alone, if others may be failures that were tried again
+    planned: PlannedTrials | None = None  # trials that are not there count as undecided; None: nobody said how many
     record_texts: bool = False  # also record the digest of what each scenario asks and demands, if the rows say it
 
 

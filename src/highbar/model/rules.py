@@ -321,6 +321,7 @@ class SuiteDemands(Struct, frozen=True):
     scenarios: Mapping[str, Mapping[str, str]]  # id -> {"category": …, "capability": …}
     own_texts: tuple[str, ...] = ()
     elsewhere: Mapping[str, tuple[str | int, ...]] = {}
+    trials: Mapping[str, int] = field(default_factory=dict)  # by id, where the suite says how many there are to be
 
     @property
     def demands(self) -> bool:
@@ -348,6 +349,7 @@ class Policy(Struct, frozen=True):
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
+    trials: int | Literal["as_recorded"] | None = None  # how many each scenario was to have
     latency_limit: Fraction = Fraction(5000)
     limits: Mapping[str, Fraction] = field(default_factory=dict)  # by column: what a trial without a value counts as
     allow_columns: frozenset[str] = frozenset()

@@ -22,5 +22,7 @@ MOST_WEIGHTS = 100
 """Metrics in the weighted score: its formula is a chain of that many sums, and its interval compares all pairs."""
 MOST_HORIZON = 1_000_000
 """Scenarios that a rule may be planned for."""
+MOST_TRIALS = 10_000
+"""Trials of one scenario, as many as a suite may have: more is a typing error."""
 MOST_FAILURES = 1000
 """The largest acceptance number: the number of scenarios that it needs is found by trying one after the other."""

@@ -87,6 +87,7 @@ KEYS = (
     "population",
     "positive",
     "pass_score",
+    "trials",
     *LIMITS.values(),
     "allow_columns",
     "allow_categories",

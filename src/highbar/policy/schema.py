@@ -11,8 +11,9 @@ from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import UNBOUNDED
 from highbar.model.quarantine import MOST_RUNS
 from highbar.policy.judged_by import TOOLS
+from highbar.policy.limits import MOST_TRIALS
 from highbar.policy.mapping import mapping_definitions, mapping_schema
-from highbar.policy.settings import EVIDENCE, LEVELS, SPENDING
+from highbar.policy.settings import AS_RECORDED, EVIDENCE, LEVELS, SPENDING
 from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -341,6 +342,11 @@ def _settings() -> dict[str, Any]:
         "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it has its own evidence."},
         **_SEQUENTIAL,
         "positive": {"type": ["string", "boolean"], "description": "The label that precision and recall count."},
+        "trials": {
+            "anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_TRIALS}, {"const": AS_RECORDED}],
+            "description": "How many trials each scenario was to have; those that are not there are undecided."
+            " as_recorded: as many as are there.",
+        },
         "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless given."},
         **{
             column.limit.key: {"type": ["string", "number"], "description": column.limit.meaning}

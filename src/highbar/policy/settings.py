@@ -15,8 +15,10 @@ from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_dollars, read_duration, read_margin, read_positive, read_share
 from highbar.model import Demand, EvidenceKind, Level, Metric, Place, Policy, SpendingKind, Weights, Where
 from highbar.policy.cursor import Cursor
-from highbar.policy.limits import MOST_FAILURES, MOST_HORIZON
+from highbar.policy.limits import MOST_FAILURES, MOST_HORIZON, MOST_TRIALS
 
+AS_RECORDED = "as_recorded"
+"""The value of `trials` by which a scenario has as many as are there."""
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
 LIMITS = {column.name: column.limit.key for column in UNBOUNDED if column.limit}
 """For each column, the setting that says what a trial without a value counts as."""
@@ -48,6 +50,7 @@ def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
         "population": _optional(top, "population", lambda cursor: cursor.choice("scenarios", "suite")),
         "positive": _optional(top, "positive", _positive),
         "pass_score": _optional(top, "pass_score", _pass_score),
+        "trials": _optional(top, "trials", _trials),
         "latency_limit": limits.get("latency_ms"),
         "limits": limits,
         "allow_columns": columns,
@@ -103,6 +106,13 @@ def _pass_score(cursor: Cursor) -> Fraction | None:
         cursor.refuse(f"found {cursor.node.text}, wanted at most 20 decimal places", "write 0.8 or 80%")
         return None
     return value
+
+
+def _trials(cursor: Cursor) -> int | str | None:
+    """How many trials each scenario was to have, or that nothing says it."""
+    if cursor.is_kind("text") and cursor.node.text == AS_RECORDED:
+        return AS_RECORDED
+    return cursor.whole_number(1, MOST_TRIALS, f"write {AS_RECORDED} if nothing says how many there were to be")
 
 
 def _positive(cursor: Cursor) -> str | None:

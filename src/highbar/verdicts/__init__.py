@@ -88,7 +88,7 @@ def make_verdict(
         from highbar.verdicts.quarantine import with_quarantine  # few policies have one
 
         evidence, quarantine_notes = with_quarantine(job, policy, sums, evidence)
-    rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
+    rules = _with_first_trials(job, policy, sums, tuple(gate.judge(rule, evidence) for rule in policy.rules))
     unjudgeable = nothing_to_judge(policy, whole, sums)
     if unjudgeable and not policy.advisory:
         raise InputError(unjudgeable)
@@ -131,6 +131,21 @@ def _judge_evidence(
     from highbar.verdicts.judges import judge_evidence  # few results rest on a judge
 
     return judge_evidence(policy, results, sums, whole)
+
+
+def _with_first_trials(
+    job: Job, policy: Policy, sums: Reduction, rules: tuple[RuleResult, ...]
+) -> tuple[RuleResult, ...]:
+    """The results of the rules, with the worse of all trials and of first trials alone where a rule must be sure."""
+    first = sums.uneven and sums.uneven.first
+    if first is None:
+        return rules
+    alone = measure.Measured(policy, first.whole, first.best, categories=first.categories)
+    evidence = _evidence(job, policy, alone, first, None)
+    return tuple(
+        gate.worse_of(result, gate.judge(rule, evidence)) if measure.may_be_tried_again(rule) else result
+        for rule, result in zip(policy.rules, rules, strict=True)
+    )
 
 
 def _with_recalled(evidence: gate.Evidence, recalled: Recalled, run: ScoredRun) -> gate.Evidence:

@@ -9,6 +9,7 @@ from highbar import gate, measure
 from highbar import policy as policies
 from highbar.gate.evidence import PASSING
 from highbar.language import digits
+from highbar.language.phrases import count, some
 from highbar.load.results import Results
 from highbar.measure.intervals import weights_differ
 from highbar.measure.limits import FEW_CLUSTERS, FEW_WEIGHTED, HEAVY, ROUNDING
@@ -38,12 +39,43 @@ def all_notes(
         *(note for file in results.files for note in file.notes),
         *_suite_notes(policy, reduction),
         *reduction.warnings,
+        *_number_notes(policy, reduction),
         *_weight_notes(whole, weighted=weighted, clustered=reduction.clustered),
         *_trial_notes(whole, _judged_metrics(rules)),
         *_seconds_notes(whole, results),
         *_correction_notes(rules),
         *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
     )
+
+
+def _number_notes(policy: Policy, reduction: Reduction) -> Iterator[str]:
+    """Notes on how many trials the scenarios have, and how many they were to have."""
+    if policy.trials == "as_recorded":
+        yield "trials: as_recorded: nothing checks how many trials each scenario was to have"
+    missing, uneven = reduction.missing, reduction.uneven
+    if missing is not None:
+        named = [f"{id_} lacks {number} of {planned}" for id_, number, planned in missing.examples]
+        are = "is not in the results and counts" if missing.trials == 1 else "are not in the results and count"
+        listed = some(named, total=missing.scenarios)
+        yield f"{count(missing.trials, 'planned trial')} {are} as undecided: {listed}"
+    if uneven is None:
+        return
+    if policy.trials is None:
+        most = uneven.numbers[0][0]
+        hint = f"say how many there were to be: `trials: {most}` in the policy, or `trials: as_recorded`"
+        yield f"the scenarios have different numbers of trials: {_say_numbers(uneven.numbers)}; {hint}"
+    if uneven.ends_in_a_pass:
+        fewer = "every scenario with fewer trials than others passed its last one"
+        alone = ", so rules with `evidence: confident` are also judged by first trials alone" if uneven.first else ""
+        yield f"{fewer}: were failures tried again until they passed? Then the rates are too high{alone}"
+
+
+def _say_numbers(numbers: Sequence[tuple[int, int, str]]) -> str:
+    """How many scenarios have how many trials: `10 (48 scenarios), 7 (q3)`."""
+    named = [
+        f"{trials} ({id_ if scenarios == 1 else count(scenarios, 'scenario')})" for trials, scenarios, id_ in numbers
+    ]
+    return some(named)
 
 
 def _weight_notes(whole: measure.Measured, *, weighted: bool, clustered: bool) -> tuple[str, ...]:
