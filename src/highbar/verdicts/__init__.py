@@ -137,7 +137,7 @@ def _with_first_trials(
     job: Job, policy: Policy, sums: Reduction, rules: tuple[RuleResult, ...]
 ) -> tuple[RuleResult, ...]:
     """The results of the rules, with the worse of all trials and of first trials alone where a rule must be sure."""
-    first = sums.uneven and sums.uneven.first
+    first = None if sums.uneven is None else sums.uneven.first
     if first is None:
         return rules
     alone = measure.Measured(policy, first.whole, first.best, categories=first.categories)
