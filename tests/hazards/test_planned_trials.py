@@ -154,18 +154,18 @@ def lost(rows, number=163):
 
 
 def test_h129_trials_that_the_baseline_has_and_the_run_lost_never_pass(tmp_path):
-    policy = recorded(tmp_path, trials(failed=20))
+    policy = recorded(tmp_path, trials(failed=0))
     judged(check(tmp_path, trials(failed=46), policy), "fail")
     done = check(tmp_path, lost(trials(failed=46)), policy)
     verdict = judged(done, "inconclusive")
     assert verdict["counts"]["undecided"] == 163
     assert done.rule("baseline.pass_rate")["outcome"] == "inconclusive"
-    judged(check(tmp_path, trials(failed=20), policy), "pass")
+    judged(check(tmp_path, trials(failed=0), policy), "pass")
     judged(check(tmp_path, lost(trials(failed=46)), {**policy, "trials": "as_recorded"}), "pass")
 
 
 def test_h129_nor_do_they_in_a_comparison(tmp_path):
-    policy = recorded(tmp_path, trials(failed=20))
+    policy = recorded(tmp_path, trials(failed=0))
     (tmp_path / "policy.json").write_text(json.dumps(policy), "utf-8")
 
     def compared(rows, base):
@@ -175,11 +175,11 @@ def test_h129_nor_do_they_in_a_comparison(tmp_path):
     for base in ("baseline.json", "before.jsonl"):
         judged(compared(trials(failed=46), base), "fail")
         judged(compared(lost(trials(failed=46)), base), "inconclusive")
-        judged(compared(trials(failed=20), base), "pass")
+        judged(compared(trials(failed=0), base), "pass")
 
 
 def test_h129_another_plan_is_a_note(tmp_path):
-    policy = recorded(tmp_path, trials(failed=20))
+    policy = recorded(tmp_path, trials(failed=0))
     verdict = judged(check(tmp_path, trials(failed=0, each=7), policy), "pass")
     assert any("3 trials fewer" in note for note in verdict["warnings"])
 

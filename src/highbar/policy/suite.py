@@ -25,4 +25,4 @@ def read_suite(cursor: Cursor, folder: Path, settings: Policy) -> SuiteDemands |
     except InputError as error:
         cursor.problems.extend(error.problems)
         return None
-    return SuiteDemands(str(path), fixed.scenarios, fixed.texts, fixed.elsewhere)
+    return SuiteDemands(str(path), fixed.scenarios, fixed.texts, fixed.elsewhere, fixed.trials)

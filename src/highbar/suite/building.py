@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from highbar.documents.problems import ValueCursor
 from highbar.suite.behaviors import Glossary
 from highbar.suite.canaries import read_canaries
-from highbar.suite.fixed_columns import read_fixed_columns
+from highbar.suite.fixed_columns import read_fixed_columns, trials_of_every
 from highbar.suite.identity import OWN_COLUMNS, TOP_KEYS, lists_only, read_entries
 from highbar.suite.judge_settings import read_judges
 from highbar.suite.own_columns import OwnColumns, named_columns, refuse_elsewhere
@@ -40,6 +40,8 @@ def build(values: Any, place: ValueCursor, folder: Path | None, file: tuple[str 
     agent = read_agent(top["agent"], place.at("agent")) if "agent" in top else None
     judges = read_judges(top, place)
     run = read_run_settings(top["run"], place.at("run")) if "run" in top else RunSettings()
+    if "trials" in top:
+        run = replace(run, trials=trials_of_every(top, place) or 1)
     defaults = read_defaults(top["defaults"], place.at("defaults")) if "defaults" in top else {}
     glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_agent_flag(top, "reports_behaviors"))
     own = OwnColumns(named_columns(top.get(OWN_COLUMNS, []), place.at(OWN_COLUMNS)))

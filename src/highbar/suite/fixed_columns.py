@@ -27,9 +27,9 @@ from highbar.suite.identity import (
     read_entries,
     refuse_written_by_a_run,
 )
-from highbar.suite.limits import LONGEST_LABEL
+from highbar.suite.limits import LONGEST_LABEL, MOST_TRIALS
 from highbar.suite.own_columns import OwnColumns, named_columns
-from highbar.suite.values import refuse_unknown, tags_value, text_value
+from highbar.suite.values import refuse_unknown, tags_value, text_value, whole_number
 
 
 class FixedColumns(Struct, frozen=True):
@@ -37,7 +37,8 @@ class FixedColumns(Struct, frozen=True):
 
     `own` are the user's own columns. `texts` are those with text that a suite with questions or checks does not name.
     `elsewhere` has keys of a list that are the words of another tool, unless they are columns of the results, each
-    with the path of its first place. `ignored` has keys of a list that are columns of results only.
+    with the path of its first place. `ignored` has keys of a list that are columns of results only. `trials` has, by
+    id, how many there are to be, where the suite says it.
     """
 
     scenarios: Mapping[str, Mapping[str, str]]
@@ -45,6 +46,7 @@ class FixedColumns(Struct, frozen=True):
     texts: tuple[str, ...] = ()
     elsewhere: Mapping[str, ValuePath] = {}
     ignored: Collection[str] = ()
+    trials: Mapping[str, int] = {}
 
 
 def read_fixed_columns(
@@ -60,15 +62,38 @@ def read_fixed_columns(
     own = OwnColumns(named, is_list=lists_only(values), allowed=allow_columns)
     ignored: dict[str, None] = {}
 
+    trials: dict[str, int] = {}
+
     def columns(entry: SuiteEntry) -> dict[str, str]:
         if own.is_list:
             ignored.update(dict.fromkeys(key for key in entry.keys if key in WRITTEN_BY_A_RUN))
+        number = _trials(entry, place) if "trials" in entry.keys else trials.get("", every)
+        if number is not None:
+            trials[entry.id] = number
         return dict(_entry_columns(entry, place, own, allow_categories))
 
+    every = trials_of_every(top, place)
     defaults = top.get("defaults")
     given = columns(SuiteEntry("", ("defaults",), defaults)) if isinstance(defaults, dict) else {}
     scenarios = {entry.id: {**given, **columns(entry)} for entry in read_entries(values, place)}
-    return FixedColumns(scenarios, own.all, own.unread, own.elsewhere, ignored)
+    trials.pop("", None)  # of the defaults
+    return FixedColumns(scenarios, own.all, own.unread, own.elsewhere, ignored, trials)
+
+
+def trials_of_every(top: Mapping[str, Any], place: ValueCursor) -> int | None:
+    """How many trials every scenario is to have, by `trials` or `run: {trials}`; None if neither says it."""
+    run = top.get("run")
+    inside = ("run", "trials") if isinstance(run, dict) and "trials" in run else ()
+    if inside and "trials" in top:
+        place.at("trials").refuse("'trials' is given twice: here and under run")
+    if not inside and "trials" not in top:
+        return None
+    value = run["trials"] if inside and isinstance(run, dict) else top["trials"]
+    return whole_number(value, place.at(*(inside or ("trials",))), 1, MOST_TRIALS)
+
+
+def _trials(entry: SuiteEntry, place: ValueCursor) -> int | None:
+    return whole_number(entry.keys["trials"], place.at(*entry.path, "trials"), 1, MOST_TRIALS)
 
 
 def _entry_columns(

@@ -22,8 +22,8 @@ RUN_COLUMNS = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
 OWN_COLUMNS = "columns"
 """At the top of a file, the names of the user's own columns; in a scenario, such columns under any name."""
 TOP_KEYS = (
-    *("suite", "description", "agent", "judge", "judges", "run", "behaviors", "defaults", "canaries"),
-    *(OWN_COLUMNS, "scenarios"),
+    *("suite", "description", "agent", "judge", "judges", "run", "trials", "behaviors", "defaults"),
+    *("canaries", OWN_COLUMNS, "scenarios"),
 )
 ASKED = ("input", "turns", "messages")
 CHECKED = ("answer", "expected", "expected_behaviors", "must_not")

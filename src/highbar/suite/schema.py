@@ -80,6 +80,7 @@ def _file() -> dict[str, Any]:
             "judge": {"$ref": "#/$defs/judge"},
             "judges": _judges(),
             "run": _run(),
+            "trials": {**_TRIALS, "description": "As under run: of every scenario that does not say it."},
             "behaviors": {**behaviors, "description": "How each behavior is recognized: a check, or plain words."},
             "defaults": _closed({key: value for key, value in _columns().items() if key in DEFAULTS}),
             "canaries": _canaries(),
