@@ -73,7 +73,8 @@ class Reducer(Struct, frozen=True):
                 return found
             # No row of the results says `unjudged` for these.
             unjudged = found.unjudged - missing.trials
-            return replace(found, missing=missing, unjudged=unjudged, columns=columns_of(self.parts))
+            origins = row_checks.origins(self.database.rows, self.parts)
+            return replace(found, missing=missing, unjudged=unjudged, columns=columns_of(self.parts), origins=origins)
         from highbar.engine import selecting  # most checks judge every row
 
         taken, left = selecting.choose_rows(self.database, self.parts, request.select)
