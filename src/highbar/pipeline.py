@@ -32,11 +32,8 @@ def check_result(job: Job, watch: JobWatch = SILENT) -> CheckResult:
     # Recalling earlier runs compares digests of the texts, and only DuckDB computes these.
     wants = replace(job.wants, texts=job.wants.texts or (policy.recalls is not None and job.engine.name == "duckdb"))
     with open_results(job, policy, watch) as found:
-        return judge_sums(job, policy, found, _reduce(found, policy, with_order(wants, found)))
-
-
-def _reduce(found: Results, policy: Policy, wants: Wants) -> Reduction:
-    return reduce(found, lambda columns: measure.needs(policy, columns, wants))
+        sums = reduce(found, lambda columns: measure.needs(policy, columns, with_order(wants, found)))
+        return judge_sums(job, policy, found, sums)
 
 
 def with_order(wants: Wants, found: Results) -> Wants:
@@ -53,42 +50,31 @@ def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> Che
         return CheckResult(make_verdict(job, policy, found, sums), policy, sums)
     from highbar.changes.since import earlier_runs  # few checks compare
 
-    run, changes, warnings, recalled = earlier_runs(job, policy, found, sums)
-    planned = changes.planned_in_base if changes is not None and not job.wants.planned else {}
-    if planned and policy.trials != "as_recorded":
-        # With a row for each trial that the baseline has and this run lacks: these trials are undecided.
-        texts = job.wants.texts or bool(sums.records and sums.records.texts)
-        wants = replace(job.wants, planned=planned, texts=texts)
-        again = _reduce(found, policy, with_order(wants, found))
-        return judge_sums(replace(job, wants=wants), policy, found, again)
+    sums, run, changes, warnings, recalled = earlier_runs(job, policy, found, sums)
     judged = make_verdict(job, policy, found, sums, changes, warnings, recalled, run)
     return CheckResult(judged, policy, sums, run, changes, finished_part(judged, found))
 
 
-def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
-    """Score a job's results by a policy, scenario by scenario, without applying the policy's rules."""
-    from highbar.changes.scored_run import only_finished, run_of  # only for a comparison
+def score(job: Job, policy: Policy, watch: JobWatch = SILENT, base: ScoredRun | None = None) -> ScoredRun:
+    """Score a job's results by a policy, scenario by scenario; trials that only `base` has are undecided."""
+    from highbar.changes.scored_run import only_finished  # only for a comparison
+    from highbar.changes.since import with_lost_trials  # only for a comparison
 
     policy, wants = policies.choose(policy, job.where), replace(job.wants, run=True)
     with open_results(job, policy, watch) as found:
-        sums = _reduce(found, policy, wants)
+        sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
         refuse_categories(found, sums.categories)
         refuse_unusable(policy, found, sums)
-        return only_finished(run_of(policy, sums, found), job, found)
+        return only_finished(with_lost_trials(job, policy, found, sums, base)[1], job, found)
 
 
 def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:
     """What changed between two runs, by the policy of the head; either may be a baseline. Raises InputError."""
     from highbar.changes.comparison import compare_runs  # only for a comparison
     from highbar.changes.scored_run import baseline_of  # only for a comparison
-    from highbar.changes.since import lacking_trials  # only for a comparison
 
     policy = policies.choose(head.policy)
     scored = policies.without_rules(policy)
-    # The policy says how many trials the head was to have; the base may be of another plan.
-    before = baseline_of(base) or score(base, replace(scored, trials="as_recorded"), watch)
-    after = baseline_of(head) or score(head, scored, watch)
-    planned = {} if after.about.is_baseline or policy.trials == "as_recorded" else lacking_trials(before, after)
-    if planned:
-        after = score(replace(head, wants=replace(head.wants, planned=planned)), scored, watch)
+    before = baseline_of(base) or score(base, replace(scored, trials="as_recorded"), watch)  # it had a plan of its own
+    after = baseline_of(head) or score(head, scored, watch, before)
     return compare_runs(policy, before, after, head.wants.slices)

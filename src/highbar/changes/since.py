@@ -14,6 +14,7 @@ from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
 from highbar.changes.scored_run import ScoredRun, measured, run_in, run_of
+from highbar.engine.opening import reduce
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 from highbar.load.results import Results
@@ -55,11 +56,6 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
         return tuple(record.id for record in self.base.records if record.all_passed)
 
     @property
-    def planned_in_base(self) -> Mapping[str, int]:
-        """By id, how many trials the scenarios have in the base of which some have fewer in the head."""
-        return lacking_trials(self.base, self.head)
-
-    @property
     def runs_in_base(self) -> int:
         """How many runs the base pools; 1 if it is a single run."""
         return self.base.about.runs
@@ -93,16 +89,36 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
 
 def earlier_runs(
     job: Job, policy: Policy, found: Results, sums: Reduction
-) -> tuple[ScoredRun | None, Changes | None, tuple[str, ...], tuple[Recalled, ScoredRun] | None]:
+) -> tuple[Reduction, ScoredRun | None, Changes | None, tuple[str, ...], tuple[Recalled, ScoredRun] | None]:
     """The run itself, scenario by scenario; what changed since the baseline, with warnings; what the history says.
 
-    Each is None if neither the policy nor the job asks for it.
+    Each is None if neither the policy nor the job asks for it. The sums come first: where the run lacks trials that the
+    baseline has, they are computed again, with these trials undecided.
     """
     run = run_of(policy, sums, found) if sums.records else None
     changes, warnings = since_baseline(job, policy, run)
+    if changes is not None:
+        again, run = with_lost_trials(job, policy, found, sums, changes.base)
+        if again is not sums:
+            changes, warnings = since_baseline(job, policy, run)
+        sums = again
     if policy.recalls is None or job.recall is None or run is None or sums.records is None:
-        return run, changes, warnings, None
-    return run, changes, warnings, (job.recall(policy, run, sums.records.texts), run)
+        return sums, run, changes, warnings, None
+    return sums, run, changes, warnings, (job.recall(policy, run, sums.records.texts), run)
+
+
+def with_lost_trials(
+    job: Job, policy: Policy, found: Results, sums: Reduction, base: ScoredRun | None
+) -> tuple[Reduction, ScoredRun]:
+    """The sums and the run; computed again if it lacks trials that the `base` has, so that these are undecided."""
+    run = run_of(policy, sums, found)
+    planned = {} if base is None or policy.trials == "as_recorded" else _lacking_trials(base, run)
+    if not planned:
+        return sums, run
+    texts = job.wants.texts or bool(sums.records and sums.records.texts)
+    wants = replace(job.wants, planned=planned, texts=texts, run=True)
+    sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
+    return sums, run_of(policy, sums, found)
 
 
 def since_baseline(job: Job, policy: Policy, head: ScoredRun | None) -> tuple[Changes | None, tuple[str, ...]]:
@@ -156,7 +172,7 @@ def since(policy: Policy, base: ScoredRun, head: ScoredRun) -> Changes:
     )
 
 
-def lacking_trials(base: ScoredRun, head: ScoredRun) -> Mapping[str, int]:
+def _lacking_trials(base: ScoredRun, head: ScoredRun) -> Mapping[str, int]:
     """By id, how many trials the scenarios have in the base that lack some of them in the head.
 
     Empty if all lack the same number: that is another plan, and no trials that were lost.

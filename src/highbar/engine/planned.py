@@ -35,8 +35,7 @@ def missing_trials(
         return None
     _define_missing(database, int(most))
     columns = {"id": Raw("id", "VARCHAR"), "trial": Raw("trial", "BIGINT"), "unjudged": Raw("unjudged", "VARCHAR")}
-    # No kind of id: these are not ids that the results wrote.
-    part = SourcePart(columns, (), table="missing_trials", id_kinds=frozenset())
+    part = SourcePart(columns, (), table="missing_trials", is_missing=True)
     examples = database.rows(f"SELECT id, lacking, planned FROM lacking_trials ORDER BY id LIMIT {MOST_EXAMPLES}")
     return part, MissingTrials(int(trials), scenarios, tuple((id_, int(n), int(of)) for id_, n, of in examples))
 
@@ -74,6 +73,13 @@ def _define_missing(database: Database, most: int) -> None:
     why = f"CAST({literal(NOT_THERE)} AS VARCHAR) AS unjudged"
     missing = f"SELECT id, trial, {why} FROM ({free}) AS free WHERE place <= lacking"
     database.define("missing_trials", missing, materialized=True)
+
+
+IS_NUMBERED = "(trial IS NULL OR id NOT IN (SELECT id FROM seen_trials GROUP BY id HAVING max(trial) IS NULL))"
+"""SQL: whether a trial is not one that is missing beside a single row without a number; needs `seen_trials`.
+
+Nothing was taken from such a scenario: it has its one result, although fewer than were planned.
+"""
 
 
 # --- numbers of trials that nobody planned ----------------------------------------------------

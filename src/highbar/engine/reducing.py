@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.engine import ranks, ratios, row_checks, scenario_lists, trials
+from highbar.engine import ranks, row_checks, scenario_lists, trials
 from highbar.engine.layout import narrow_request, with_zeros
 from highbar.engine.limits import (
     MOST_EXAMPLES,
@@ -24,7 +24,7 @@ from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.scenarios import trials_of_undecided
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, matches_sql
-from highbar.engine.totals import Place, Profile, largest_values, products_of, profiles_of, repetition_sums
+from highbar.engine.totals import Place, Profile, group_of, largest_values, products_of, profiles_of, repetition_sums
 from highbar.model import FailedScenario, FlakyScenario, Percentile
 from highbar.model.reduction import (
     Group,
@@ -191,7 +191,7 @@ class Reducer(Struct, frozen=True):
 
     def _define_trials(self, request: Request, *, smallest: bool) -> tuple[ReductionPlan, bool]:
         """Define the trials; again with descriptions filled in if a trial omits what another of its scenario says."""
-        fill = False
+        fill = any(part.is_missing for part in self.parts)  # a trial that is not there describes nothing
         while True:
             plan = make_plan(self.parts, request, smallest=smallest, fill=fill)
             if plan.described and request.suite:
@@ -277,7 +277,7 @@ class Reducer(Struct, frozen=True):
         ranked = self._ranks(profiles, plan, request, any_undecided=any_undecided, at_worst=known)
         products = products_of(self.database.rows, plan, request, by)
         groups = {
-            (place, value): _group(
+            (place, value): group_of(
                 None if place is None or value is None else (request.slices[place], value),
                 profile,
                 ranked.get(ranks.group_name(place, value)),
@@ -382,26 +382,3 @@ class Reducer(Struct, frozen=True):
 def columns_of(parts: Sequence[SourcePart]) -> tuple[str, ...]:
     """The names of all columns, in a stable order."""
     return tuple(sorted({name for part in parts for name in part.columns}))
-
-
-def _group(
-    by: tuple[str, str] | None,
-    profile: Profile,
-    ranked: dict[Percentile, Rank] | None,
-    products: Mapping[str, Any] | None,
-    request: Request,
-) -> Group:
-    totals = {term: profile.total(term) for term in request.terms}
-    row = products or {}
-    return Group(
-        by=by,
-        scenarios=profile.scenarios,
-        trials=profile.trials,
-        totals=totals,
-        ranks={percentile: (ranked or {}).get(percentile, Rank(None, 0, 0, 0)) for percentile in request.percentiles},
-        ratios={
-            ratio: ratios.ratio_totals(profile.layout, place, ratio, totals, row)
-            for place, ratio in enumerate(request.ratios)
-        },
-        crosses={pair: ratios.cross_totals(place, row) for place, pair in enumerate(request.crosses)},
-    )

@@ -122,7 +122,7 @@ def refuse_mixed_ids(rows: Rows, parts: Sequence[SourcePart]) -> None:
 
     Files whose ids are all of one kind need no query.
     """
-    parts = [part for part in parts if part.id_kinds]  # trials that are not there have the ids of others
+    parts = [part for part in parts if not part.is_missing]
     if len({kind for part in parts for kind in part.id_kinds}) < 2:
         return
     ids = " UNION ALL ".join(

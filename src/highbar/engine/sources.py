@@ -51,6 +51,7 @@ class SourcePart(Struct, frozen=True):
     nested: tuple[str, ...] = ()  # columns of the user's own in which a key may occur twice
     chosen: str = ""  # an SQL condition on a row; without one every row takes part
     chosen_by: tuple[str, ...] = ()  # the columns that the condition needs
+    is_missing: bool = False  # whether these are planned trials that no row has
 
     @property
     def id_sql(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from highbar.engine.limits import MOST_SUITE_IDS
+from highbar.engine.planned import IS_NUMBERED
 from highbar.engine.protocol import Database, Request
 from highbar.engine.scoring import LOOKED_AT
 from highbar.engine.sources import SourcePart
@@ -52,7 +53,10 @@ def match_suite(database: Database, request: Request, parts: Sequence[SourcePart
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
     different = _differences(database, suite, parts)
-    unjudged = database.rows(f"SELECT DISTINCT id FROM trials WHERE is_unjudged ORDER BY id LIMIT {MOST_SUITE_IDS}")
+    numbered = f" AND {IS_NUMBERED}" if any(part.is_missing for part in parts) else ""
+    unjudged = database.rows(
+        f"SELECT DISTINCT id FROM trials WHERE is_unjudged{numbered} ORDER BY id LIMIT {MOST_SUITE_IDS}"
+    )
     unjudged_ids = tuple(id_ for (id_,) in unjudged)
     match = SuiteMatch(missing, missing_ids, extra, extra_ids, different, excused_ids, unjudged_ids=unjudged_ids)
     return _with_demands(match, database, suite) if suite.demands else match

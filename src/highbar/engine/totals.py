@@ -17,8 +17,8 @@ from highbar.engine.plan import ReductionPlan
 from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.quantities import EVERY_TRIAL, Contribution, contribution, pass_k_value
 from highbar.engine.sql import group_names, literal
-from highbar.model import FlakyScenario, Term, Where
-from highbar.model.reduction import RepetitionSums, Total
+from highbar.model import FlakyScenario, Percentile, Term, Where
+from highbar.model.reduction import Group, Rank, RepetitionSums, Total
 
 Row = Mapping[str, Any]
 Place = tuple[int | None, str | None]
@@ -174,6 +174,30 @@ class Profile(Struct, frozen=True):
         if own:
             return row[f"sum_weighted_{of_scenario.total}"], denominator * _WEIGHT_SCALE
         return row.get(f"sum_{of_scenario.total}", 0), denominator
+
+
+def group_of(
+    by: tuple[str, str] | None,
+    profile: Profile,
+    ranked: dict[Percentile, Rank] | None,
+    products: Mapping[str, Any] | None,
+    request: Request,
+) -> Group:
+    """The sums of one group."""
+    totals = {term: profile.total(term) for term in request.terms}
+    row = products or {}
+    return Group(
+        by=by,
+        scenarios=profile.scenarios,
+        trials=profile.trials,
+        totals=totals,
+        ranks={percentile: (ranked or {}).get(percentile, Rank(None, 0, 0, 0)) for percentile in request.percentiles},
+        ratios={
+            ratio: ratios.ratio_totals(profile.layout, place, ratio, totals, row)
+            for place, ratio in enumerate(request.ratios)
+        },
+        crosses={pair: ratios.cross_totals(place, row) for place, pair in enumerate(request.crosses)},
+    )
 
 
 def repetition_sums(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:

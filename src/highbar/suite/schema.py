@@ -158,7 +158,7 @@ def _checked_scenario() -> dict[str, Any]:
 
 def _listed_scenario() -> dict[str, Any]:
     """The schema of a scenario in a list that only says what must have a result."""
-    described = {key: value for key, value in _columns().items() if key not in ("weight", "trials", "timeout")}
+    described = {key: value for key, value in _columns().items() if key not in ("weight", "timeout")}
     keys = {"id": _ID, **described, OWN_COLUMNS: _OWN, **dict.fromkeys((*ASKED, *CHECKED), False)}
     # Results may be listed as they are, so that the columns of a run may have any value.
     known = {**keys, **dict.fromkeys(sorted({*SCENARIO_KEYS, *WRITTEN_BY_A_RUN} - {*keys}), True)}
