@@ -63,7 +63,7 @@ Event = Any  # the types that PyYAML comes with leave out most of what an event 
 
 _OPERATOR = r"(?:[:\-?]\s+|[\[{,]\s*|^\s*)(>=?)(?=\s*[0-9.])"
 _END = r"\s+#|[,\]}]"
-_HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]")
+_HIDDEN_BREAK = re.compile("[\r\x85\u2028\u2029]")
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
 _NUMBER = re.compile(

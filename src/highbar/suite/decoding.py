@@ -23,7 +23,7 @@ _FORMATS: dict[str, Format] = {
     ".txt": "lines",
     "": "lines",
 }
-_HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]")
+_HIDDEN_BREAK = re.compile("[\r\x85\u2028\u2029]")
 _NULL_KEYS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
