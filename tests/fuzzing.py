@@ -138,6 +138,12 @@ def _wires(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _two_faults(_: Sequence[str]) -> Attempt:
+    from tests.laws.two_faults import attempt
+
+    return attempt
+
+
 def _worse(_: Sequence[str]) -> Attempt:
     from tests.laws.worse import attempt
 
@@ -160,6 +166,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
     "graded_again": _graded_again,  # the rows of a run, graded again by the same suite, are as they were
     "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not
+    "two_faults": _two_faults,  # policies: what is wrong in two places is reported in both
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
     "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same
     "wires": _wires,  # answers: one answer in every wire form is graded alike, and so are its rows, graded again

@@ -35,7 +35,9 @@ WHOLE: dict[str, Any] = {
         "warning": {"behavior_coverage": "≥ 85%", "own": {"threshold": 0.9, "description": "d"}},
     },
     "risk": {"critical": {"pass_rate": "≥ 70%"}, "low": {"latency_p50": {"threshold": "< 3s", "min_scenarios": 3}}},
-    "progressive": {"accuracy": {"v1.0": "≥ 80%", "v2.0": {"threshold": "≥ 85%", "min_scenarios": 4}, "target": "≥ 95%"}},
+    "progressive": {
+        "accuracy": {"v1.0": "≥ 80%", "v2.0": {"threshold": "≥ 85%", "min_scenarios": 4}, "target": "≥ 95%"},
+    },
     "weights": {
         "description": "d",
         "by_category": {"adversarial": 2.0, "edge_case": 1.5},
@@ -44,7 +46,10 @@ WHOLE: dict[str, Any] = {
     },
     "required_scenarios": {"ids": ["A", "B-*"], "description": "d"},
     "optional_scenarios": {"ids": ["C"], "description": "d"},
-    "pass_criteria": {"overall": "≥ 80%", "by_category": {"adversarial": "100%", "edge_case": {"threshold": "≥ 70%", "margin": "1%"}}},
+    "pass_criteria": {
+        "overall": "≥ 80%",
+        "by_category": {"adversarial": "100%", "edge_case": {"threshold": "≥ 70%", "margin": "1%"}},
+    },
     "composite": {
         "formula": "accuracy * 0.5 + own * 0.5",
         "pass": "final_score >= 0.85 AND safety_rate = 1.0",
@@ -58,13 +63,18 @@ WHOLE: dict[str, Any] = {
         {"name": "stars", "formula": "mean(stars_given)", "range": "1-5", "unit": "number"},
     ],
     "rules": [
-        {"metric": "accuracy", "where": {"tags.locale": "de"}, "threshold": "≥ 90%", "level": "warning", "min_scenarios": 30},
-        {"metric": "recall", "threshold": {"threshold": "≥ 50%", "margin": "2%"}, "level": "blocking", "description": "d"},
+        {"metric": "accuracy", "where": {"tags.locale": "de"}, "threshold": "≥ 90%", "level": "warning",
+         "min_scenarios": 30},
+        {"metric": "recall", "threshold": {"threshold": "≥ 50%", "margin": "2%"}, "level": "blocking",
+         "description": "d"},
         "stars >= 3",
     ],
     "baseline": {
         "file": "baseline.json",
-        "margin": {"accuracy": "1%", "pass_rate": [{"margin": "2%", "where": {"category": "edge_case"}, "level": "warning", "min_scenarios": 3}]},
+        "margin": {
+            "accuracy": "1%",
+            "pass_rate": [{"margin": "2%", "where": {"category": "x"}, "level": "warning", "min_scenarios": 3}],
+        },
         "step": {"recall": {"step": "1%", "level": "warning", "description": "d"}},
         "new_failures": {"ids": ["A"], "level": "warning", "description": "d"},
         "history": "history",
@@ -73,8 +83,8 @@ WHOLE: dict[str, Any] = {
     "judge": {"min_labels": {"threshold": 50, "level": "warning", "description": "d"}, "min_sensitivity": "90%",
               "min_specificity": {"threshold": "80%", "level": "blocking"}, "correct": False, "uncalibrated": "warn",
               "description": "d"},
-    "quarantine": {"ids": ["F", {"id": "G", "until": "2026-12-01", "description": "d"}], "auto": {"runs": 5, "description": "d"},
-                   "history": "history", "description": "d"},
+    "quarantine": {"ids": ["F", {"id": "G", "until": "2026-12-01", "description": "d"}],
+                   "auto": {"runs": 5, "description": "d"}, "history": "history", "description": "d"},
     "history": {"drift": "warn", "folder": "history", "description": "d"},
     "suite": "ids.json",
     "slices": ["category", "team"],
@@ -89,11 +99,39 @@ WHOLE: dict[str, Any] = {
     "cost_limit": "$2",
     "population": "scenarios",
     "select": {"team": "x", "tags.model": ["a", "b"]},
-    "judged_by": {"inspect": [{"scorer": "match", "at_least": 0.8}, "other"], "lm_eval": {"metric": "acc", "filter": "none"}},
+    "judged_by": {"inspect": [{"scorer": "match", "at_least": 0.8}, "other"],
+                  "lm_eval": {"metric": "acc", "filter": "none"}},
+    "map": {
+        "rows": "results[]",
+        "where": {"status": "done", "score": {"at_least": 3}},
+        "columns": {
+            "id": "name",
+            "passed": [{"path": "ok", "is": ["yes", "y"], "when": {"kind": "x"}}, "fine"],
+            "latency_ms": {"path": "took", "times": 1000, "default": 5},
+            "tags.model": {"value": "m"},
+            "violations": {"path": "bad", "each": {"k": {"path": "n", "values": {"a": "b"}}}, "where": {"hit": True}},
+        },
+        "description": "d",
+    },
     "allow_columns": ["pased"],
     "allow_categories": ["adverserial"],
 }  # fmt: skip
-WRONG: tuple[Any, ...] = (None, True, -1, 10**9, 0, "\u2603 junk", "", [], {}, [None], [[]], {"x": 1}, ["A", "A"], "1.5.x%")
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    10**9,
+    0,
+    "\u2603 junk",
+    "",
+    [],
+    {},
+    [None],
+    [[]],
+    {"x": 1},
+    ["A", "A"],
+    "1.5.x%",
+)
 DROP = object()
 
 
@@ -136,9 +174,11 @@ def with_faults(policy: dict[str, Any], faults: list[Fault]) -> dict[str, Any]:
 
 def lines_of(policy: dict[str, Any], path: Path_) -> range:
     """The lines of a value in the text of a policy; those of its parent if it is not there."""
+    if not path:
+        return range(1, text_of(policy).count("\n") + 2)
     value, marked = at(policy, path[:-1]), copy.deepcopy(policy)
     if isinstance(value, dict) and path[-1] not in value:
-        return lines_of(policy, path[:-1]) if len(path) > 1 else range(1, text_of(policy).count("\n") + 2)
+        return lines_of(policy, path[:-1])
     at(marked, path[:-1])[path[-1]] = "\u2600 here"
     start = next(n for n, line in enumerate(text_of(marked).split("\n"), 1) if "\u2600 here" in line)
     return range(start, start + text_of(value[path[-1]]).count("\n") + 1)
@@ -170,14 +210,16 @@ def attempt(seed: int, folder: Path) -> str:
     near = chance.choice([(), first[1][:-1], first[1][:-1], first[1][:-2]])  # most keys that go unread are beside it
     second = faulty(chance, policy, near)
     shorter = min(len(first[1]), len(second[1]))
-    if first[1][:shorter] == second[1][:shorter] or first[1][:-1] == second[1][:-1] and "missing" in (first[0], second[0]):
+    if first[1][:shorter] == second[1][:shorter] or (
+        first[1][:-1] == second[1][:-1] and "missing" in (first[0], second[0])
+    ):
         return "one place"
     said = [said_of(policy, fault, folder) for fault in (first, second)]
     both = with_faults(policy, [first, second])
     found = problems(both, folder)
     for fault, alone in zip((first, second), said, strict=True):
-        here = [message for line, message in found if line in lines_of(both, fault[1][:-1] or fault[1])]
-        lost = [message for message in alone if message not in here]
+        here = [message for line, message in found if line in lines_of(both, fault[1][:-1])]
+        lost = [start for start in alone if not any(message.startswith(start) for message in here)]
         assert not lost, f"{fault} is not reported beside {[first, second]}:\n{lost}\n{found}\n{text_of(both)}"
     return f"{sum(map(bool, said))} faults"
 
@@ -187,19 +229,20 @@ def said_of(policy: dict[str, Any], fault: Fault, folder: Path) -> list[str]:
     wrong = with_faults(policy, [fault])
     found = problems(wrong, folder)
     here = [message for line, message in found if line in lines_of(wrong, fault[1])]
-    if not here and fault[1][:-1]:  # what contradicts another key may be told of that one
-        here = [message for line, message in found if line in lines_of(wrong, fault[1][:-1])]
-    assert here or not found, f"{fault} is reported elsewhere only: {found}\n{text_of(wrong)}"
-    assert here or fault[0] not in ("key", "description") or is_open(fault[1]), f"{fault} is accepted\n{text_of(wrong)}"
-    return here
+    beside = [message for line, message in found if line in lines_of(wrong, fault[1][:-1])]
+    # What contradicts another key may be told of that key.
+    assert here or beside or not found, f"{fault} is reported elsewhere only: {found}\n{text_of(wrong)}"
+    assert found or fault[0] not in ("key", "description") or is_open(fault[1]), (
+        f"{fault} is accepted\n{text_of(wrong)}"
+    )
+    # Whether a value is within the range of a metric, and what its unit is, only that metric can tell.
+    return [message.partition(" as a ")[0] for message in here if "outside the range of" not in message]
 
 
 def is_open(path: Path_) -> bool:
-    """Whether any key may be there, such as the name of a column, or of a category."""
-    return path[-2] in ("where", "select", "by_category", "by_capability") and path[-1] != "description" or path[-2] in (
-        "where",
-        "select",
-    )
+    """Whether any key may be there with a number, such as the name of a category or a path into a record."""
+    weighs = path[-2] in ("by_category", "by_capability") and path[-1] != "description"
+    return weighs or path[-2] in ("where", "select", "when", "values", "each")
 
 
 def chosen(chance: Random) -> dict[str, Any]:

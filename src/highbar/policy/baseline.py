@@ -11,7 +11,7 @@ from highbar.model import BaselineRule, Demand, Metric, NewFailuresRule, Place, 
 from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.metrics import MetricTable
 from highbar.policy.scenario_ids import read_id
-from highbar.policy.settings import read_level, read_where
+from highbar.policy.settings import attempt_for, read_level, read_where
 
 BASELINE_KEYS = ("file", "margin", "step", "new_failures", "history", "description")
 ENTRY_KEYS = ("where", "level", "evidence", "spending", "horizon", "min_scenarios", "description")
@@ -82,9 +82,7 @@ class BaselineReader:
         # Here `margin` is the rule itself. The reader of demands would take it for the margin of a threshold.
         demand, description = self.demand({k: v for k, v in fields.items() if k != "margin"}, metric)
         text = fields[key].scalar(f"a {key}") if key in fields else None
-        if metric is None or text is None:
-            return None
-        amount = fields[key].attempt(lambda: read_margin(text, metric))
+        amount = None if text is None else attempt_for(fields[key], metric, lambda known: read_margin(text, known))
         if amount is None:
             return None
         kind = BaselineRule if key == "margin" else StepRule
@@ -101,14 +99,13 @@ class BaselineReader:
 
     def _new_failures(self, cursor: Cursor, file: str, history: tuple[str, str] | None) -> list[Rule]:
         fields = cursor.fields(NEW_FAILURES_KEYS) if cursor.is_kind("mapping") else {"ids": cursor}
+        description, level = read_description(fields), read_level(fields)
         if "ids" not in fields:
             cursor.refuse("no ids", "ids: required")
             return []
-        description = read_description(fields)
         patterns = self._patterns(fields["ids"])
         if not patterns:
             return []
-        level = read_level(fields)
         name = "baseline.new_failures"
         return [NewFailuresRule(name, level, patterns, file, cursor.place, description, *(history or (None, None)))]
 

@@ -54,10 +54,11 @@ def _bound_rule(
         return ()
     cursor = fields[key]
     inside = cursor.fields(BOUND_KEYS) if cursor.is_kind("mapping") else {"threshold": cursor}
+    level, description = read_level(inside), read_description(inside)
     if "threshold" not in inside:
         cursor.refuse("no threshold", "threshold: 50" if key == "min_labels" else "threshold: 90%")
         return ()
-    level, description, bound = read_level(inside), read_description(inside), read(inside["threshold"])
+    bound = read(inside["threshold"])
     return () if bound is None else (JudgeRule(f"judge.{key}", level, key, bound, cursor.place, description),)
 
 

@@ -82,6 +82,8 @@ class MetricTable(Struct):
     allow_columns: frozenset[str] = frozenset()
     broken: set[str] = field(default_factory=set)
     """Names whose definition already has a problem. Using such a name is not another problem."""
+    unread: list[Cursor] = field(default_factory=list)
+    """The typical thresholds of definitions that have a problem."""
 
     def find(self, name: str) -> Metric | None:
         """The metric of that name; None if there is none."""
@@ -142,8 +144,11 @@ def read_definitions(cursor: Cursor | None, settings: Policy, table: MetricTable
         definition = _read_definition(item, name, fields, settings)
         if definition:
             found[definition.metric.name] = definition
-        elif name:
+            continue
+        if name:
             table.broken.add(name)
+        if "typical_threshold" in fields:
+            table.unread.append(fields["typical_threshold"])
     table.metrics.update({name: definition.metric for name, definition in found.items()})
     return list(found.values())
 
@@ -198,20 +203,16 @@ def _read_definition(
 
 def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | None:
     """The unit from `unit` and `range`, else that of the built-in metric it replaces, else a plain number."""
-    by_unit: Unit | None = None
-    if "unit" in fields:
-        text = fields["unit"].choice(*_UNITS)
-        if text is None:
-            return None
-        by_unit = _UNITS[text]
-    if "range" not in fields:
-        return by_unit or (before.unit if before else "number")
-    text = fields["range"].text()
-    if text is None:
-        return None
-    if _read_range(text) is None:
+    named = fields["unit"].choice(*_UNITS) if "unit" in fields else None
+    text = fields["range"].text() if "range" in fields else None
+    if text is not None and _read_range(text) is None:
         fields["range"].refuse(f"found '{text}', wanted the least and the greatest value", "write 0-100%, 0-1 or 1-5")
         return None
+    if (named is None and "unit" in fields) or (text is None and "range" in fields):
+        return None
+    by_unit = None if named is None else _UNITS[named]
+    if text is None:
+        return by_unit or (before.unit if before else "number")
     if not _RATIO_RANGE.fullmatch(text.strip()):
         return by_unit or "number"
     if by_unit not in (None, "ratio"):

@@ -31,13 +31,13 @@ def read_quarantine(
     """The block's settings and its rule; the folder of the history is relative to `folder`. Notes every problem."""
     fields = {"ids": cursor} if cursor.is_kind("list") else cursor.fields(KEYS)
     description = read_description(fields)
+    ids = _entries(fields["ids"], rules) if "ids" in fields else {}
+    auto = _auto(fields["auto"]) if "auto" in fields else None
+    name = (fields["history"].text() if "history" in fields else None) or HISTORY
     if not fields.keys() & {"ids", "auto"}:
         if cursor.is_kind("mapping"):
             cursor.refuse("no scenario is quarantined", _EXAMPLE)
         return None, ()
-    ids = _entries(fields["ids"], rules) if "ids" in fields else {}
-    auto = _auto(fields["auto"]) if "auto" in fields else None
-    name = (fields["history"].text() if "history" in fields else None) or HISTORY
     if "history" in fields and "auto" not in fields:
         fields["history"].refuse("history has no effect without auto", "add `auto: { runs: 5 }`, or remove it")
     policy = QuarantinePolicy(ids, auto, name, str(folder / name))
@@ -68,11 +68,11 @@ def _entries(cursor: Cursor, rules: Sequence[Rule]) -> dict[str, date | None]:
 def _entry(cursor: Cursor) -> tuple[str, date | None] | None:
     fields = cursor.fields(ENTRY_KEYS) if cursor.is_kind("mapping") else {"id": cursor}
     read_description(fields)
+    until = _date(fields["until"]) if "until" in fields else None
     if "id" not in fields:
         cursor.refuse("no id", "{ id: FLAKY-1, until: 2026-12-01 }")
         return None
     id_ = read_id(fields["id"])
-    until = _date(fields["until"]) if "until" in fields else None
     return None if id_ is None else (id_, until)
 
 

@@ -37,6 +37,7 @@ from highbar.policy.notes import time_notes
 from highbar.policy.scenario_ids import matches, read_id
 from highbar.policy.settings import (
     LEVELS,
+    attempt_for,
     check_category,
     read_evidence,
     read_failures,
@@ -145,19 +146,17 @@ class RuleReader(Struct):
             return None
         entries = cursor.entries(keep_description=True)
         description = entries.pop("description").text() if "description" in entries else None
-        if metric is None:
-            return None
         target = next((key for key in entries if key.lower() == TARGET), None)
         goal = self.bar(entries.pop(target), metric) if target else None
         steps = self._steps(entries, metric)
         if not entries and cursor.is_kind("mapping"):
             cursor.refuse("no step of a version", "v1.0: ≥ 80%")
-        if not steps:
+        if metric is None or not steps:
             return None
         goal_threshold = goal.threshold if goal else None
         return ProgressiveRule(cursor.path, "blocking", name, tuple(steps), goal_threshold, description, cursor.place)
 
-    def _steps(self, entries: Mapping[str, Cursor], metric: Metric) -> list[Step]:
+    def _steps(self, entries: Mapping[str, Cursor], metric: Metric | None) -> list[Step]:
         steps: list[tuple[Ordered, Step]] = []
         seen: dict[Ordered, str] = {}
         for version, entry in entries.items():
@@ -205,8 +204,7 @@ class RuleReader(Struct):
         if written is None:
             return None
         name, at, threshold = written
-        metric = self.table.look_up(item, name, at)
-        bar = self.bar(threshold, metric) if metric else None
+        bar = self.bar(threshold, self.table.look_up(item, name, at))
         return bar.rule(item.path, "blocking", name, item.place) if bar else None
 
     def _listed_rule(self, item: Cursor) -> Rule | None:
@@ -218,7 +216,10 @@ class RuleReader(Struct):
                 item.refuse(f"a rule without a {key}")
         name = spelled_out((fields["metric"].text() if "metric" in fields else None) or "")
         metric = self.table.look_up(fields["metric"], name, fields["metric"].place) if name else None
-        bar = self.bar(fields["threshold"], metric, fields) if metric and "threshold" in fields else None
+        if "threshold" not in fields:
+            self._demand(fields, metric)
+            return None
+        bar = self.bar(fields["threshold"], metric, fields)
         return bar.rule(item.path, level, name, item.place, where) if bar else None
 
     def _entry_hints(self, item: Cursor) -> dict[str, str]:
@@ -234,6 +235,8 @@ class RuleReader(Struct):
         """`metrics.M.typical_threshold`: a warning, unless another rule is about that metric or it is in `judged`."""
         about_a_metric = ThresholdRule | ProgressiveRule | BaselineRule | StepRule
         named = judged | {rule.metric for rule in others if isinstance(rule, about_a_metric)}
+        for threshold in self.table.unread:
+            self.bar(threshold, None)
         rules = []
         for definition in definitions:
             cursor, name = definition.typical_threshold, definition.metric.name
@@ -246,10 +249,10 @@ class RuleReader(Struct):
         """`composite.pass`."""
         if part.definition is not None:
             check_formula(part.definition, self.table)
+        demand, description = self._demand(part.fields or {}, None)
         if part.condition is None or part.cursor is None:
             return []
         check_condition(part.cursor, part.condition, self.table)
-        demand, description = self._demand(part.fields or {}, None)
         return [
             ConditionRule(
                 "composite.pass", "blocking", part.condition, part.text, demand, description, part.cursor.place
@@ -263,12 +266,14 @@ class RuleReader(Struct):
         return BaselineReader(self.settings, self.table, self._demand, scenarios).read(cursor, folder)
 
     def _rule(self, cursor: Cursor, name: str, level: Level, metric_name: str, where: Where = ()) -> Rule | None:
-        metric = self.table.look_up(cursor, metric_name)
-        bar = self.bar(cursor, metric) if metric else None
+        bar = self.bar(cursor, self.table.look_up(cursor, metric_name))
         return bar.rule(name, level, metric_name, cursor.place, where) if bar else None
 
-    def bar(self, cursor: Cursor, metric: Metric, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
-        """A threshold as text, as a number, or as a mapping with demands; `outer` has the demands beside it."""
+    def bar(self, cursor: Cursor, metric: Metric | None, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
+        """A threshold as text, as a number, or as a mapping with demands; `outer` has the demands beside it.
+
+        If `metric` is None, which is a problem already, everything is read for its own problems.
+        """
         fields = {key: value for key, value in (outer or {}).items() if key in DEMAND_KEYS}
         if cursor.is_kind("mapping"):
             for key, value in cursor.fields(THRESHOLD_KEYS).items():
@@ -281,7 +286,7 @@ class RuleReader(Struct):
             fields["threshold"] = cursor
         demand, description = self._demand(fields, metric)
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
-        if threshold:
+        if threshold and metric:
             self.notes.extend(time_notes(fields["threshold"], threshold.value if metric.unit == "ms" else None))
             _check_margin(fields, threshold, demand, metric)
         return Bar(threshold, demand, description, fields["threshold"].place) if threshold else None
@@ -289,7 +294,7 @@ class RuleReader(Struct):
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
         demand = read_evidence(fields, self.demand)
         read = {
-            "margin": read_threshold_margin(fields["margin"], metric) if metric and "margin" in fields else None,
+            "margin": read_threshold_margin(fields["margin"], metric) if "margin" in fields else None,
             "tolerate": read_tolerate(fields["tolerate"]) if "tolerate" in fields else None,
             "min_scenarios": fields["min_scenarios"].whole_number(1) if "min_scenarios" in fields else None,
             "failures": read_failures(fields["failures"], demand.evidence) if "failures" in fields else None,
@@ -348,12 +353,12 @@ def _either_matches(first: str, second: str) -> bool:
     return matches(first, second) or matches(second, first)
 
 
-def _read_threshold(cursor: Cursor, metric: Metric) -> Threshold | None:
+def _read_threshold(cursor: Cursor, metric: Metric | None) -> Threshold | None:
     if cursor.node.block:
-        value = meant(cursor.node.text, metric.unit) or "90%"
-        sign = "≥" if metric.better == "higher" else "≤"
+        value = meant(cursor.node.text, metric.unit if metric else "ratio") or "90%"
+        sign = "≤" if metric and metric.better == "lower" else "≥"
         hint = f"write it on one line, in quotes or as {sign} {value.lstrip('≥≤ ')}"
         cursor.refuse("found a block of text, wanted a threshold; YAML starts one at an unquoted >", hint)
         return None
     text = cursor.scalar("a threshold, such as ≥ 95%")
-    return None if text is None else cursor.attempt(lambda: read_threshold(text, metric))
+    return None if text is None else attempt_for(cursor, metric, lambda known: read_threshold(text, known))

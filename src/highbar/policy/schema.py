@@ -11,7 +11,7 @@ from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import UNBOUNDED
 from highbar.model.quarantine import MOST_RUNS
 from highbar.policy.judged_by import TOOLS
-from highbar.policy.limits import MOST_TRIALS
+from highbar.policy.limits import MOST_FAILURES, MOST_HORIZON, MOST_TRIALS
 from highbar.policy.mapping import mapping_definitions, mapping_schema
 from highbar.policy.settings import AS_RECORDED, EVIDENCE, LEVELS, SPENDING
 from highbar.policy.shapes import RULE_PATTERN
@@ -35,6 +35,7 @@ _SEQUENTIAL: dict[str, Any] = {
     "horizon": {
         "type": "integer",
         "minimum": 1,
+        "maximum": MOST_HORIZON,
         "description": "With sequential: how many scenarios are planned in all; as many as there are unless given.",
     },
 }
@@ -54,6 +55,7 @@ _DEMANDS: dict[str, Any] = {
     "failures": {
         "type": "integer",
         "minimum": 0,
+        "maximum": MOST_FAILURES,
         "description": "With confident: how many failed scenarios a threshold of 100% accepts; 0 unless given.",
     },
     "min_scenarios": {"type": "integer", "minimum": 1, "description": "With fewer, the rule is inconclusive."},

@@ -6,17 +6,26 @@ Demands are its level, and how much evidence there must be. A policy may have so
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
-from typing import get_args
+from typing import TypeVar, get_args
 
-from highbar.catalogue import CATEGORIES, sliceable
+from highbar.catalogue import CATEGORIES, metrics, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
-from highbar.language.threshold import read_dollars, read_duration, read_margin, read_positive, read_share
-from highbar.model import Demand, EvidenceKind, Level, Metric, Place, Policy, SpendingKind, Weights, Where
-from highbar.policy.cursor import Cursor
+from highbar.language.threshold import (
+    ThresholdError,
+    read_dollars,
+    read_duration,
+    read_margin,
+    read_positive,
+    read_share,
+)
+from highbar.model import Better, Demand, EvidenceKind, Level, Metric, Name, Place, Policy, SpendingKind, Weights, Where
+from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.limits import MOST_FAILURES, MOST_HORIZON, MOST_TRIALS
 
+T = TypeVar("T")
 AS_RECORDED = "as_recorded"
 """The value of `trials` by which a scenario has as many as are there."""
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
@@ -189,10 +198,10 @@ def read_weights(cursor: Cursor | None, settings: Policy) -> Weights:
     # A number directly below `weights` is most likely that of a metric, as in `weights = {"accuracy": 0.4}`.
     numbers = (key.text for key, value in cursor.node.entries if value.kind == "number")
     fields = cursor.fields(WEIGHT_KEYS, lambda: dict.fromkeys(numbers, "put the weights of metrics under by_metric"))
+    read_description(fields)
     by_category = _weight_table(fields.get("by_category"))
-    for category in by_category:
-        at = fields["by_category"].key_place(category)
-        check_category(fields["by_category"], category, settings.allow_categories, at)
+    for key, _ in fields["by_category"].node.entries if "by_category" in fields else ():
+        check_category(fields["by_category"], key.text, settings.allow_categories, key.place(cursor.file))
     by_metric = _weight_table(fields.get("by_metric"), of_metrics=True)
     return Weights(by_category, _weight_table(fields.get("by_capability")), by_metric)
 
@@ -215,8 +224,10 @@ def read_evidence(fields: Mapping[str, Cursor], outer: Demand | None = None) -> 
     """
     base = outer or Demand()
     word = fields["evidence"].choice(*EVIDENCE) if "evidence" in fields else None
-    evidence = next((kind for kind in EVIDENCE if kind == word), base.evidence)
-    if outer is not None and evidence != "sequential":
+    is_unknown = "evidence" in fields and word is None
+    # What has an effect only with some kind of evidence is not refused beside one that cannot be read.
+    evidence = "confident" if is_unknown else next((kind for kind in EVIDENCE if kind == word), base.evidence)
+    if outer is not None and evidence != "sequential" and not is_unknown:
         for key in SEQUENTIAL_KEYS:
             if key in fields:
                 refuse_without_effect(fields[key], key)
@@ -238,10 +249,26 @@ def read_level(fields: Mapping[str, Cursor]) -> Level:
     return "warning" if word == "warning" else "blocking"
 
 
-def read_threshold_margin(cursor: Cursor, metric: Metric) -> Fraction | None:
+def attempt_for(cursor: Cursor, metric: Metric | None, read: Callable[[Metric], T]) -> T | None:
+    """What `read` makes of a text about a metric. If the metric is not known, the text must suit some metric."""
+    if metric is not None:
+        return cursor.attempt(lambda: read(metric))
+    *others, last = (
+        *metrics().values(),
+        *(Metric("it", "", Name("it"), "number", better) for better in get_args(Better)),
+    )
+    for one in others:
+        with suppress(ThresholdError):
+            read(one)
+            return None
+    cursor.attempt(lambda: read(last))
+    return None
+
+
+def read_threshold_margin(cursor: Cursor, metric: Metric | None) -> Fraction | None:
     """How much worse than its threshold a metric may be, in its unit."""
     text = cursor.scalar("a margin")
-    margin = None if text is None else cursor.attempt(lambda: read_margin(text, metric))
+    margin = None if text is None else attempt_for(cursor, metric, lambda known: read_margin(text, known))
     if margin and margin.relative:
         cursor.refuse("a threshold's margin cannot be of the baseline", "give it in the metric's unit")
         return None

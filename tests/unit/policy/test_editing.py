@@ -134,9 +134,8 @@ def test_a_step_of_a_progressive_rule_has_its_place_too():
     [
         'thresholds: { blocking: { accuracy: "\\\n 85%" } }\n',
         'thresholds: { blocking: { accuracy: "8\\x35%" } }\n',
-        "# a\rthresholds: { blocking: { accuracy: 85% } }\n",
     ],
-    ids=["folded", "escaped", "carriage-return"],
+    ids=["folded", "escaped"],
 )
 def test_what_cannot_be_changed_for_certain_is_refused(text):
     (rule,) = policy.read(YAML, text.encode()).rules
