@@ -19,7 +19,7 @@ from highbar.running.order import permutation
 from highbar.running.origin import origin_of
 from highbar.running.records import RunPlan, TrialEnded, TurnEnd
 from highbar.running.rows import line
-from highbar.store.run_document import Chosen, RunEnd
+from highbar.store.run_document import Chosen, RunEnd, SeedFrom
 from highbar.suite import Suite, read
 
 AT = "2026-11-16T14:25:30Z"
@@ -43,6 +43,8 @@ def record(
     chosen_ids: Sequence[str] = (),
     checkout: Checkout = NOWHERE,
     until_decided: Source | None = None,
+    seed_from: SeedFrom = "fresh",
+    policy: Source | None = None,
 ) -> Path:
     """The folder of a run of the suite in a file, which got these answers. The order is that of the seed, or forged."""
     suite = read(suite_file)
@@ -50,6 +52,7 @@ def record(
     ids = tuple(id_ for id_ in suite.scenarios if not wanted or id_ in wanted)
     chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
     plan = replace(_plan(suite, suite_file, ids, chosen, agent, seed), checkout=checkout, until_decided=until_decided)
+    plan = replace(plan, seed_from=seed_from, policy=policy)
     with folder.create(path, replace(plan, order=tuple(order or plan.order))) as run, ExitStack() as stack:
         ends: dict[tuple[str, int], TrialEnded | None] = {}
         for id_ in ids:

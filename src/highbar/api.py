@@ -98,13 +98,22 @@ def check(  # noqa: PLR0913 - what the command line can say
         wants=wants,
         today=today or datetime.now(UTC).date(),
     )
-    source = _results_source(results, mapped=map is not None)
+    return _judged(job, _results_source(results, mapped=map is not None), against_ref)
+
+
+def _judged(job: Job, source: _ResultsSource, against_ref: str | None = None) -> Verdict:
+    """The verdict of a job on the results of a source; reports may read them again."""
 
     def judge(details: bool, scenarios: bool) -> Verdict:  # noqa: FBT001 - see ReadAgain
-        with source(replace(job, wants=replace(wants, details=details, scenarios=scenarios))) as whole:
+        with source(replace(job, wants=replace(job.wants, details=details, scenarios=scenarios))) as whole:
             return pipeline.check(with_readers(whole)) if against_ref is None else _check_both(whole, against_ref)
 
-    return replace(judge(details, list_scenarios), read_again=judge)
+    return replace(judge(job.wants.details, job.wants.scenarios), read_again=judge)
+
+
+def _judged_run(folder: Path, policy: Policy, *, subset: bool) -> Verdict:
+    job = Job(policy=policy, wants=Wants(subset=subset), today=datetime.now(UTC).date())
+    return _judged(job, _results_source(folder, mapped=False))
 
 
 def compare(
@@ -139,7 +148,7 @@ def compare(
 class Run:
     """What `highbar.run` returns: the folder of the run, its rows, and the verdict by the policy."""
 
-    def __init__(self, folder: Path, policy: PolicyLike | None, *, subset: bool) -> None:
+    def __init__(self, folder: Path, policy: Policy, *, subset: bool) -> None:
         self.folder = folder
         self._policy, self._subset = policy, subset
         self._verdict: Verdict | None = None
@@ -152,9 +161,9 @@ class Run:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of `highbar.check` on the folder. Raises InputError if nothing can be judged."""
+        """The verdict on the folder, by the policy as it was when the run began. Raises InputError if there is none."""
         if self._verdict is None:
-            self._verdict = check(self.folder, self._policy, subset=self._subset)
+            self._verdict = _judged_run(self.folder, self._policy, subset=self._subset)
         return self._verdict
 
     def __repr__(self) -> str:
@@ -192,11 +201,12 @@ def run(  # noqa: PLR0913 - what the command line can say
             functions of a notebook work; every other agent runs outside of it.
         judge: `MODEL@ADDRESS`, `python:module:function`, or a dict with the keys of the suite's `judge` block. By
             default the one that the suite names.
-        policy: as in `check`; it is used when you read `verdict`.
+        policy: as in `check`; it is read before the first call, for `verdict`.
         trials, concurrency, timeout, retries, budget, max_time: override the suite's `run` block, in the same form.
         only, category, limit: choose scenarios; such a run is judged only with `subset=True`.
         shard: "2/5" runs the second of five parts; `check` judges the folders of all parts together.
-        seed: the seed of the random order of the scenarios; by default a random one. All shards of a run need the same.
+        seed: the seed of the random order of the scenarios; by default a random one, else sequential rules look only
+            at the end.
         subset: accept a verdict on only some of the suite's scenarios.
         output: the run folder, which must not exist; by default runs/NAME-DATE-TIME.
         agent_version: the version of the agent.
@@ -218,25 +228,26 @@ def run(  # noqa: PLR0913 - what the command line can say
         seed,
         judges=() if judge is None else (_judge(judge),),
     )
-    until = _until_decided(policy, options.chosen, subset=subset) if until_decided else None
+    read = policies.choose(_policy(policy))
+    until = _until_decided(read, options.chosen, subset=subset) if until_decided else None
+    options = replace(options, policy=None if read.advisory else read)
     if until is not None:
-        options = replace(options, until_decided=until.policy.source)
+        options = replace(options, until_decided=read.source)
     file, data = _suite(suite)
     try:
         function = agent if callable(agent) else None
         prepared = prepare(file, options, os.environ, data, function, checkout(os.environ))
     except InputError as error:
         raise error if data is None else _without_places(error, str(file)) from None
-    return Run(_run_in_thread(prepared, until), policy, subset=subset)
+    return Run(_run_in_thread(prepared, until), read, subset=subset)
 
 
-def _until_decided(policy: PolicyLike | None, chosen: Chosen, *, subset: bool) -> UntilDecided:
+def _until_decided(policy: Policy, chosen: Chosen, *, subset: bool) -> UntilDecided:
     """What ends a run early: the same check that `Run.verdict` makes. Raises InputError if it can never decide."""
     from highbar.running.deciding import UntilDecided, refuse_undecidable  # only for a run
 
-    read = policies.choose(_policy(policy))
-    refuse_undecidable(read, chosen, subset=subset)
-    return UntilDecided(read, lambda folder: check(folder, policy, subset=subset))
+    refuse_undecidable(policy, chosen, subset=subset)
+    return UntilDecided(policy, lambda folder: _judged_run(folder, policy, subset=subset))
 
 
 def _judge(judge: str | Mapping[str, Any]) -> Judge:

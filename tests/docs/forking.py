@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pkgutil
+import secrets
 import shutil
 import signal
 import socket
@@ -111,6 +112,7 @@ def _answered(call: socket.socket) -> int:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    secrets.randbits = lambda _bits: 1  # the order of every run on a page, without an option that would spoil it
     code = run_guarded(arguments)
     try:
         sys.stdout.flush()

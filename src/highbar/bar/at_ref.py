@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from msgspec.structs import replace
 
@@ -72,7 +72,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         _repeatable(job) as again,
     ):
         there = revision.revision_at(against_ref, Path(folder).resolve())
-        path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
+        path = _policy_path(there, _named(job.policy))
         here = policies.choose(job.policy)
         if here.advisory:  # fail closed: a change that deletes the policy is not judged
             raise InputError(_deleted_policy(there, path))
@@ -80,7 +80,12 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         flaky = _flaky_before(there, path, before, here, job)
         recalls = flaky is not None or before.recalls is not None or here.recalls is not None
         texts = recalls and job.engine.name == "duckdb"  # no other engine computes digests of texts
-        job = replace(with_readers(job, there), flaky=flaky, wants=replace(job.wants, texts=job.wants.texts or texts))
+        job = replace(
+            with_readers(job, there),
+            flaky=flaky,
+            wants=replace(job.wants, texts=job.wants.texts or texts),
+            seed=here.seed if here.seed == before.seed else None,
+        )
         earlier = replace(
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
@@ -90,7 +95,9 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         )
         runs = regrading.runs_in(job.results)
         bounded = _quarantine_bounded(here, before)
-        asked = replace(again(), policy=bounded, flaky=flaky, recall=job.recall, order=job.order, wants=job.wants)
+        asked = replace(
+            again(), policy=bounded, flaky=flaky, recall=job.recall, order=job.order, wants=job.wants, seed=job.seed
+        )
         # The rows of runs are not alike: at the ref they are graded by the suite as it was there.
         with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
             earlier_baseline = _baseline_before(there, before, job.baseline)
@@ -211,6 +218,14 @@ def _repeatable(job: Job) -> Iterator[Callable[[], Job]]:
             return replace(job, stdin=cast("BinaryIO", copy))
 
         yield again
+
+
+def _named(policy: str | Mapping[str, Any] | Policy | None) -> str | None:
+    """The path by which a policy was named; None for one that was found, as the command at the ref would find it."""
+    if isinstance(policy, Policy):
+        found = policies.find_here()
+        return None if found is None or policy.file == str(found) else policy.file
+    return policy if isinstance(policy, str) else None
 
 
 def _policy_path(there: Revision, policy: str | None) -> str:

@@ -25,9 +25,9 @@ def with_readers(job: Job, there: Revision | None = None) -> Job:
 
         return recall_trials(job, there, policy, run, texts)
 
-    def order(files: Sequence[ResultsFile], /) -> RunOrder | str:
+    def order(files: Sequence[ResultsFile], seed: int | None, /) -> RunOrder | str:
         from highbar.running.replaying import recorded_order  # see above
 
-        return recorded_order(files)
+        return recorded_order(files, seed)
 
     return replace(job, recall=recall, order=job.order or order)

@@ -68,7 +68,7 @@ def only_finished(run: ScoredRun, job: Job, found: Results) -> ScoredRun:
         return run
     from highbar.model.order import NO_ORDER  # few runs stop early
 
-    order = NO_ORDER if job.order is None else job.order(found.files)
+    order = NO_ORDER if job.order is None else job.order(found.files, job.seed)
     if isinstance(order, str):
         why = f"nothing says which scenarios were not run: {order}"
         raise InputError(run_folders.not_whole(folder, why))

@@ -34,7 +34,7 @@ def until_decided(
     refuse_undecidable(policy, plan.chosen, subset=subset, strict=reports.strict)
 
     def judge(folder: Path) -> Verdict:
-        job = bar.on(Job((str(folder),), wants=Wants(subset=subset)))
+        job = replace(bar.on(Job((str(folder),), wants=Wants(subset=subset))), policy=policy)
         if bar.against_ref is None:
             return pipeline.check(with_readers(job))
         from highbar.bar.at_ref import check_against_ref  # few runs need it, or git

@@ -97,6 +97,7 @@ class RunChoices(Struct, frozen=True, eq=False):
             self.seed,
             judges=() if self.judge is None else (_judge(self.judge),),
             until_decided=policy.source if self.until_decided and policy is not None else None,
+            policy=policy,
         )
 
 
@@ -168,7 +169,8 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
         "--seed",
         type=click.IntRange(0, 2**63 - 1),
         metavar="N",
-        help="The seed of the random order of the scenarios; by default a new one. Give all shards of a run the same.",
+        help="The seed of the random order of the scenarios; by default a new one. With a given one, sequential rules"
+        " look only at the end.",
     )
     @click.option("--until-decided", is_flag=True, help="Stop soon after the policy's verdict is certain.")
     @click.option("--run-all", is_flag=True, help="With --resume: run every trial, even if the verdict is certain.")
@@ -220,6 +222,7 @@ def command(
         policy = None if no_check else _policy(bar)
         until = partial(_until, choices=choices, bar=bar, reports=reports, policy=policy, subset=subset)
         prepared = _with_rates(_prepare(suite, choices, bar, reports, policy, until), policy)
+        refuse_changed = _watched(prepared, policy, bar)
         done, ended_by = run_in_terminal(prepared, quiet=reports.quiet, until=until(prepared.plan))
         # An interrupted run is not judged; the code is the one that a shell gives a process killed by this signal.
         if ended_by is not None:
@@ -229,11 +232,43 @@ def command(
             return INCONCLUSIVE if is_open else 0
         if not done.document.whole and not subset:
             _say_outcomes(done.folder)
+        # By the policy as it was read: the agent, which has run since, could have written another one.
+        refuse_changed()
+        # By the policy as it was read before: the agent, which has run since, could have written another one.
         job = Job((str(done.folder),), wants=reports.wants(outputs, bar.slices, subset=subset))
+        job = replace(bar.on(job), policy=policy, suite_compared=choices.resume is None)
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise
-    return judge_job(bar.on(job), bar.against_ref, reports, outputs)  # says by itself why there is no verdict
+    return judge_job(job, bar.against_ref, reports, outputs)  # says by itself why there is no verdict
+
+
+def _watched(prepared: Prepared, policy: Policy | None, bar: BarOptions) -> Callable[[], None]:
+    """A function that raises InputError if a file that is read only after the agent ran is not as it is now.
+
+    Policy and suite have been read: the run is judged by them as they were. These are the files beside them.
+    """
+    files: list[Path] = []
+    if policy is not None:
+        from highbar.policy import baseline_file  # not needed for help and usage errors
+
+        files += [baseline_file(policy, bar.baseline)] if policy.comparing else []
+        files += [Path(policy.judge.labels)] if policy.judge is not None and policy.judge.labels is not None else []
+
+    def found() -> list[str | None]:
+        return [hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None for file in files]
+
+    before = found()
+
+    def refuse_changed() -> None:
+        changed = [str(file) for file, now, then in zip(files, found(), before, strict=True) if now != then]
+        if prepared.has_other_checks():
+            changed.append(f"a file of the checks of {prepared.plan.suite_file}")
+        if changed:
+            hint = "restore it; then highbar check judges the folder of the run"
+            raise InputError(Problem(f"{some(changed, 5)} changed while the agent ran: nothing is judged", hint=hint))
+
+    return refuse_changed
 
 
 def _inputs(suite: str | None, choices: RunChoices, bar: BarOptions) -> list[str]:

@@ -58,7 +58,7 @@ def find_files(
     # Some tools list in one file the others that belong to the run; a file may replace or complete another.
     together = _check_folder(arguments, input_format)
     problems.extend(together.problems)
-    shards = {} if subset else _shards(arguments, problems)
+    shards = _shards(arguments, problems, subset=subset)
     for argument in arguments:
         try:
             if argument == "-":
@@ -185,13 +185,13 @@ def _as_file(
     return ResultsFile(os.path.realpath(path), name, _array_or_lines(path, format_, compression), compression)
 
 
-def _shards(arguments: Sequence[str], problems: list[Problem]) -> dict[str, bool]:
+def _shards(arguments: Sequence[str], problems: list[Problem], *, subset: bool) -> dict[str, bool]:
     """As `sharded_run`; if the shards are not the whole run, adds a problem, so that nothing is judged."""
     paths = paths_named(arguments)
     if not any(map(folders.results_in, paths)):
         return {}
     try:
-        return run_folders.sharded_run(paths, is_alone="-" not in arguments)
+        return run_folders.sharded_run(paths, is_alone="-" not in arguments, subset=subset)
     except InputError as error:
         problems.extend(error.problems)
         return dict.fromkeys(paths, True)  # no second problem that each is only a part

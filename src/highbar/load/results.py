@@ -92,7 +92,9 @@ def open_results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]
                 regraded=job.regraded,
             )
             _tell(read, watch)
-            if policy.rules and policy.suite is not None and not job.regraded:  # a comparison has no rules
+            if (
+                policy.rules and policy.suite is not None and not (job.regraded or job.suite_compared)
+            ):  # a comparison has no rules
                 for file in read:
                     if file.recorded is not None:
                         run_folders.refuse_another_suite(file.path, policy.suite.file)
@@ -113,13 +115,13 @@ def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder 
 
     if policy.select:
         return "only some of the rows are judged"
-    return NO_ORDER if job.order is None else job.order(read)
+    return NO_ORDER if job.order is None else job.order(read, job.seed)
 
 
 def _engine_paths(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:
     """The paths for an engine that reads the files itself; the folder of a run becomes the path of its results."""
     named = [folders.results_in(path) or path for path in paths]
-    shards = {} if subset else run_folders.sharded_run(named)
+    shards = run_folders.sharded_run(named, subset=subset)
     return tuple(
         _refuse_changed(path, subset=subset, with_others=path in shards) for path in named if shards.get(path, True)
     )

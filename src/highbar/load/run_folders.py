@@ -83,6 +83,16 @@ def stopped_early(paths: Iterable[str]) -> str | None:
     return None
 
 
+def check_command(paths: Sequence[str]) -> str | None:
+    """The command that judges these runs by the policy that was to judge them; None if they are no runs."""
+    documents = _documents(paths)
+    if not paths or len(documents) < len(paths):
+        return None
+    named = {document.policy.file for document in documents.values() if document.policy is not None}
+    policy = shlex.quote(named.pop()) if len(named) == 1 else "FILE"
+    return f"highbar check {shlex.join(str(_folder(path)) for path in paths)} --policy {policy}"
+
+
 def not_whole(folder: str, why: str) -> Problem:
     """The problem if a command needs all scenarios of a run that stopped early."""
     return Problem(f"the run stopped early, and {why}", folder, hint=run_the_rest(folder))
@@ -150,6 +160,8 @@ def _notes(document: RunDocument, *, is_part: bool) -> list[str]:
     found = []
     if is_part:
         found.append(f"a filtered run: {_part(document)}. This is no verdict about the whole suite")
+    if document.chosen.shard is not None and document.chosen.shard[0] == 1 and document.commit is None:
+        found.append("its commit is not known: nothing says that all shards are of one version")
     if document.state == "decided":
         ran = document.done.trials - document.done.undecided
         found.append(f"stopped when the verdict was certain, after {ran} of {count(document.done.trials, 'trial')}")
@@ -165,18 +177,23 @@ def _notes(document: RunDocument, *, is_part: bool) -> list[str]:
     return found
 
 
+_ONE_COMMIT = "run all shards of one commit, with nothing changed"
 _ALL = "name the folders of all shards of one run; --subset judges a part alone"
 
 
-def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> dict[str, bool]:
+def sharded_run(paths: Sequence[str], *, is_alone: bool = True, subset: bool = False) -> dict[str, bool]:
     """The paths of the results of shards, and whether a shard has scenarios, and so rows; empty if there is no shard.
 
     `is_alone` is false if there are also results without a path. Raises InputError if a shard is missing or occurs
-    twice, or if anything else is judged with the shards: a part says nothing about the whole suite.
+    twice, or if anything else is judged with the shards: a part says nothing about the whole suite. With `subset` a
+    part is judged as such, and the result is empty; but shards of other plans are not judged together.
     """
     documents = _documents(paths)
     found = {path: shard for path, one in documents.items() if (shard := one.chosen.shard) is not None}
     if not found:
+        return {}
+    if subset:
+        _refuse_other_plans([documents[path] for path in found], [str(_folder(path)) for path in found])
         return {}
     others = [
         Problem("this is no shard, and cannot be judged with shards", path) for path in paths if path not in found
@@ -188,6 +205,7 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> dict[str, boo
     problems = [*others, *of_others] or [*_missing_shards(found)]
     if problems:
         raise InputError(*problems)
+    _refuse_other_plans([documents[path] for path in found], [str(_folder(path)) for path in found])
     return {path: documents[path].planned.trials > 0 or _size(path) != 0 for path in found}
 
 
@@ -225,6 +243,33 @@ def _other_run_problems(path: str, document: RunDocument, first: RunDocument) ->
     versions = {document.agent.version, first.agent.version} - {None}  # an empty shard may not know its version
     if len(versions) > 1:
         yield Problem(f"two versions of the agent were run: {' and '.join(map(str, versions))}", folder, hint=_ALL)
+
+
+def _refuse_other_plans(shards: Sequence[RunDocument], named: Sequence[str]) -> None:
+    """Raise InputError if shards are not of one plan: one commit without changed files, one suite and one policy."""
+    if len(shards) < 2:
+        return
+    problems = [
+        Problem("this shard was run with files that differ from the commit", folder, hint=_ONE_COMMIT)
+        for folder, one in zip(named, shards, strict=True)
+        if one.changed
+    ]
+    for folder, one in zip(named, shards, strict=True):
+        if one.commit != shards[0].commit:
+            commits = " and ".join(
+                commit[:10] if commit else "an unknown one" for commit in (shards[0].commit, one.commit)
+            )
+            problems.append(Problem(f"these shards are of two commits, {commits}", folder, hint=_ONE_COMMIT))
+        if one.suite.digest != shards[0].suite.digest or _agent(one) != _agent(shards[0]):
+            problems.append(Problem("these shards are of two suites or agents", folder, hint=_ALL))
+        if _policy(one) != _policy(shards[0]):
+            problems.append(Problem("these shards were run under two policies", folder, hint=_ALL))
+    if problems:
+        raise InputError(*problems)
+
+
+def _policy(document: RunDocument) -> str | None:
+    return None if document.policy is None else document.policy.sha256
 
 
 def _agent(document: RunDocument) -> tuple[str, str, str]:

@@ -32,7 +32,7 @@ class Recall(Protocol):
 class ReadOrder(Protocol):
     """A function that reads the order of a run from its journal. A job carries it for the same reason."""
 
-    def __call__(self, files: Sequence[ResultsFile], /) -> RunOrder | str:
+    def __call__(self, files: Sequence[ResultsFile], seed: int | None, /) -> RunOrder | str:
         """The order of the scenarios, or why none is recorded. Raises InputError if the results do not fit the run."""
 
 
@@ -91,10 +91,12 @@ class Job(Struct, frozen=True, eq=False):
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
+    seed: int | None = None  # the one that the policy has here and at the ref: an order from it was not chosen
     order: ReadOrder | None = None  # reads the order of a run, if a rule is sequential; None: the rows have no order
     recall: Recall | None = None  # reads the history, if a rule needs it; None: nothing is known about earlier runs
     today: date | None = None  # the day that decides whether a quarantine has ended; None: today's date
     flaky: AutoQuarantine | None = None  # what the history says about flaky scenarios, if it was read
+    suite_compared: bool = False  # the suite of the policy was found to be the one of the run, before the run began
     regraded: Mapping[str, str] = field(default_factory=dict)  # path of a run's results → path of rows to read instead
 
 

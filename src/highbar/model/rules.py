@@ -345,6 +345,7 @@ class Policy(Struct, frozen=True):
     suite: SuiteDemands | None = None
     slices: tuple[str, ...] = ()
     confidence: Fraction = Fraction(95, 100)
+    seed: int | None = None  # of the random order of a run
     evidence: EvidenceKind = "estimate"
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None

@@ -84,6 +84,7 @@ KEYS = (
     "confidence",
     "spending",
     "horizon",
+    "seed",
     "population",
     "positive",
     "pass_score",
@@ -284,7 +285,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     if any(each.is_sequential for rule in rules for each in demands_of(rule)):
         refuse_sequential(cursor, top, rules, suite, table.metrics)
     else:
-        for key in (key for key in SEQUENTIAL_KEYS if key in top):
+        for key in (key for key in (*SEQUENTIAL_KEYS, "seed") if key in top):
             refuse_without_effect(top[key], key)
     policy = replace(
         settings,

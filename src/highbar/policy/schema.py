@@ -343,6 +343,11 @@ def _settings() -> dict[str, Any]:
         "confidence": {**_SHARE, "description": "Of the intervals; 0.95 unless given."},
         "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it has its own evidence."},
         **_SEQUENTIAL,
+        "seed": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "With sequential: of the order of a run. It counts only against a ref that has the same.",
+        },
         "positive": {"type": ["string", "boolean"], "description": "The label that precision and recall count."},
         "trials": {
             "anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_TRIALS}, {"const": AS_RECORDED}],

@@ -39,6 +39,8 @@ EVIDENCE: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 SPENDING: tuple[SpendingKind, ...] = get_args(SpendingKind)
 SEQUENTIAL_KEYS = ("spending", "horizon")
 """The keys that only a sequential rule may have."""
+LARGEST_SEED = 2**63 - 1
+"""As of an option of the run: what the journal and readers of JSON hold exactly."""
 
 
 def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
@@ -56,6 +58,7 @@ def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
     read |= {
         "evidence": demand.evidence,
         "confidence": _optional(top, "confidence", _confidence),
+        "seed": _optional(top, "seed", lambda cursor: cursor.whole_number(0, LARGEST_SEED)),
         "population": _optional(top, "population", lambda cursor: cursor.choice("scenarios", "suite")),
         "positive": _optional(top, "positive", _positive),
         "pass_score": _optional(top, "pass_score", _pass_score),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from msgspec.structs import replace
 
 from highbar.documents.problems import ValueCursor
 from highbar.errors import InputError, Problem
-from highbar.model import Source
-from highbar.store.run_document import Chosen
+from highbar.model import Policy, Source
+from highbar.store.run_document import Chosen, SeedFrom
 from highbar.suite import Agent, Judge, RunSettings, Suite
 from highbar.suite.settings import read_run_settings
 
@@ -22,7 +23,8 @@ class RunOptions(Struct, frozen=True):
     """What a caller sets differently from the suite.
 
     `settings` are parsed values by their keys in the suite's `run` block. `output` is the run folder, which must not
-    exist yet. If `judges` is empty, those of the suite judge. `until_decided` is the policy that may end the run early.
+    exist yet. If `judges` is empty, those of the suite judge. `policy` will judge the run, and is `until_decided` if it
+    may end the run early. Its seed gives the order unless there is a `seed` here.
     """
 
     settings: Mapping[str, Any] = {}
@@ -33,6 +35,15 @@ class RunOptions(Struct, frozen=True):
     seed: int | None = None
     judges: tuple[Judge, ...] = ()
     until_decided: Source | None = None
+    policy: Policy | None = None
+
+    def seed_of_order(self) -> tuple[int, SeedFrom]:
+        """The seed of the random order, and where it is from."""
+        if self.seed is not None:
+            return self.seed, "option"
+        if self.policy is not None and self.policy.seed is not None:
+            return self.policy.seed, "policy"
+        return secrets.randbits(32), "fresh"
 
     def on(self, suite: Suite) -> Suite:
         """The suite with these settings, agent and version."""

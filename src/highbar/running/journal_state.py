@@ -310,9 +310,9 @@ class JournalState:
 
 
 def _common(before: Checkout, now: Checkout) -> Checkout:
-    """The checkout that two parts of a run have in common; empty if they are of two commits or of an unknown one."""
+    """The checkout that two parts of a run have in common; without a commit if they are of two or of an unknown one."""
     if before.commit is None or before.commit != now.commit:
-        return Checkout()
+        return Checkout(changed=before.changed or (True if before.commit and now.commit else None))
     states = (before.changed, now.changed)
     changed = True if True in states else None if None in states else False
     return replace(before, branch=before.branch if before.branch == now.branch else None, changed=changed)

@@ -6,7 +6,6 @@ A run may cost money, so every problem that can be found without a call is raise
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from highbar.documents.limits import MOST_SUITE_BYTES
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 from highbar.load.checkout import Checkout
+from highbar.load.run_folders import OF_OTHER_FILES
 from highbar.running import agents, folder, order
 from highbar.running.calls import Caller
 from highbar.running.choices import RunOptions
@@ -64,6 +64,16 @@ class Prepared(Struct, frozen=True, eq=False):
     regraded: tuple[str, ...] = ()
     earlier_commit: str | None = None
 
+    def has_other_checks(self) -> bool:
+        """Whether a file that the suite's checks use has changed since the suite was read."""
+        text = self.plan.suite_text if self.resumed is None else self.resumed.history.suite_text
+        if not any(word in text for word in OF_OTHER_FILES):
+            return False
+        try:
+            return read(Path(self.plan.suite_file), data=text).digest != self.suite.digest
+        except InputError:
+            return True
+
 
 def prepare(
     file: Path,
@@ -81,7 +91,7 @@ def prepare(
     data = read_bytes(file, MOST_SUITE_BYTES) if data is None else data
     suite = options.on(read(file, data=data))
     _refuse_unmet(suite, environment, options, data)
-    seed = secrets.randbits(32) if options.seed is None else options.seed
+    seed, seed_from = options.seed_of_order()
     ids = order.permutation(order.choose_scenarios(suite, options.chosen), seed)
     refuse_missing_functions(suite, ids, file.parent)
     agent = _agent(suite)
@@ -94,6 +104,7 @@ def prepare(
         trials={id_: suite.scenarios[id_].trials for id_ in ids},
         digests={id_: suite.scenarios[id_].digest for id_ in ids},
         seed=seed,
+        seed_from=seed_from,
         started=utc(now),
         agent=msgspec.to_builtins(agent),
         settings=msgspec.to_builtins(options.settings, enc_hook=str),
@@ -103,6 +114,7 @@ def prepare(
         highbar=highbar.__version__,
         judges=tuple(msgspec.to_builtins(judge, enc_hook=str) for judge in options.judges),
         until_decided=options.until_decided,
+        policy=None if options.policy is None else options.policy.source,
         checkout=checkout or Checkout(),
     )
     path = options.output or folder.default_path(suite.name or file.stem, now)

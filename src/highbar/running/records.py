@@ -13,7 +13,7 @@ from highbar.model import Source
 from highbar.model.answer import Answer
 from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import Reply, TrialOutcome
-from highbar.store.run_document import Chosen, RunEnd
+from highbar.store.run_document import Chosen, RunEnd, SeedFrom
 
 
 class RunPlan(Struct, frozen=True, tag="plan"):
@@ -40,6 +40,7 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     judges: tuple[Mapping[str, Any], ...] = ()  # settings of the judges that the options named, in the same form
     until_decided: Source | None = None  # None: every trial is to run
     policy: Source | None = None  # what was to judge the run; None if nothing was
+    seed_from: SeedFrom = "option"
     checkout: Checkout = Checkout()
 
 

@@ -22,35 +22,42 @@ from highbar.store.run_document import read_document
 _HINT = "start a new run"
 
 
-def recorded_order(files: Sequence[ResultsFile]) -> RunOrder | str:
-    """The order of the runs of these results, or why there is none. Raises InputError if its seed gives another."""
+def recorded_order(files: Sequence[ResultsFile], seed: int | None = None) -> RunOrder | str:
+    """The order of the run of these results, or why there is none. Raises InputError if its seed gives another.
+
+    An order that somebody could choose is none: only one from fresh randomness, or from `seed`, which the policy has
+    here and at the ref.
+    """
     if not files or any(file.recorded is None for file in files):
         return NO_ORDER
     histories = [read_run(Path(file.original or file.path).parent) for file in files]
     for history in histories:
         _refuse_unplanned(history)
     plans = [history.plan for history in histories]
-    if len(plans) > 1 and any(plan.chosen.shard is None for plan in plans):
+    if any(plan.chosen.shard is not None for plan in plans):
+        return "shards have no common order"
+    if len(plans) > 1:
         return "the rows are of several runs"
-    if len({plan.seed for plan in plans}) > 1:
-        return "the shards were run with different seeds, so that there is no order of all scenarios"
-    again = {id_ for history in histories for id_ in history.again}
-    if again:
+    (history,), (plan,) = histories, plans
+    if plan.seed_from == "option":
+        return "the seed of the order was an option of the run, and could be chosen to pass: leave --seed out"
+    if plan.seed_from == "policy" and plan.seed != seed:
+        return "the seed of the order is the policy's: it counts with --against-ref, if the policy there has the same"
+    if history.again:
         return "scenarios were changed and run again since the run began"
-    return order_of(histories)
+    return order_of(history)
 
 
-def order_of(histories: Sequence[JournalState]) -> RunOrder:
-    """The order of a run, or of all shards of a run, and which scenarios have ended."""
-    plans = [history.plan for history in histories]
-    trials = {id_: count for plan in plans for id_, count in plan.trials.items()}
+def order_of(history: JournalState) -> RunOrder:
+    """The order of a run, and which scenarios have ended."""
+    plan = history.plan
     return RunOrder(
-        permutation(tuple(trials), plans[0].seed),
-        trials,
-        frozenset(id_ for history in histories for id_ in history.plan.order if history.has_ended(id_)),
-        sum(history.ended for history in histories),
-        plans[0].seed,
-        plans[0].until_decided.sha256 if plans[0].until_decided else None,
+        permutation(tuple(plan.trials), plan.seed),
+        plan.trials,
+        frozenset(id_ for id_ in plan.order if history.has_ended(id_)),
+        history.ended,
+        plan.seed,
+        plan.until_decided.sha256 if plan.until_decided else None,
     )
 
 
@@ -58,7 +65,10 @@ def _refuse_unplanned(history: JournalState) -> None:
     """Raise InputError if the plan does not follow from its seed and from the suite text that it stores."""
     plan = history.plan
     recorded = read_document(Path(history.name).parent).order
-    if plan.order != permutation(plan.order, plan.seed) or plan.seed != recorded.seed:
+    if plan.order != permutation(plan.order, plan.seed) or (plan.seed, plan.seed_from) != (
+        recorded.seed,
+        recorded.seed_from,
+    ):
         message = f"the order of the scenarios is not the one that the seed {plan.seed} gives"
         raise InputError(Problem(message, history.name, hint=_HINT))
     suite = planned_suite(plan, plan.suite_text)

@@ -46,6 +46,8 @@ RunState = Literal[RunEnd, "running"]
 FINISHED: tuple[RunEnd, ...] = ("complete", "budget", "time", "decided")
 """The ends of a run after which it may be judged."""
 AgentKind = Literal["python", "http", "command"]
+SeedFrom = Literal["fresh", "option", "policy"]
+"""Where the seed of the order is from: fresh randomness, which nobody chose; an option; or the policy."""
 
 
 class SuiteOfRun(Struct, frozen=True):
@@ -122,6 +124,7 @@ class OrderOfRun(Struct, frozen=True):
 
     digest: str
     seed: int
+    seed_from: SeedFrom
 
 
 class StoredRows(Struct, frozen=True):
@@ -144,8 +147,8 @@ class RunDocument(Struct, frozen=True):
 
     `whole`: all scenarios of the suite were selected. `done` counts all planned trials, `retried` those that needed
     several attempts. `started` and `ended` are in UTC, ISO 8601. A run is finished if it completed, used up its budget
-    or time, or was decided. `until_decided` is the policy that was to decide it, if it was to stop as soon as it was
-    decided.
+    or time, or was decided. `policy` was to judge it, and `until_decided` to decide it, if it was to stop as soon as it
+    was decided.
 
     `commit` was checked out when the run began; None if it is not known, or if the run was resumed at another commit.
     `branch` and `parents` are None if they are not known. `changed`: files of the working tree differed from the
@@ -173,6 +176,7 @@ class RunDocument(Struct, frozen=True):
     branch: str | None = None
     parents: tuple[str, ...] | None = None
     changed: bool | None = None
+    policy: Source | None = None
 
     @property
     def is_finished(self) -> bool:
@@ -208,6 +212,7 @@ _SHARD = object_of(
     field("number", COUNT, of=lambda shard: shard[0]),
     field("of", COUNT, of=lambda shard: shard[1]),
 )
+_POLICY = object_of(Source, field("policy", TEXT, of="file"), field("sha256", optional(DIGEST)))
 _RUN = object_of(
     RunDocument,
     constant("schema", SCHEMA),
@@ -268,12 +273,18 @@ _RUN = object_of(
     field("retried", _counts("The same, for trials that needed several attempts.")),
     field(
         "order",
-        object_of(OrderOfRun, field("digest", DIGEST, "Of the ids in that order."), field("seed", WHOLE)),
+        object_of(
+            OrderOfRun,
+            field("digest", DIGEST, "Of the ids in that order."),
+            field("seed", WHOLE),
+            field("seed_from", one_of(SeedFrom), "fresh: nobody chose it."),
+        ),
         "The random order of the scenarios, recorded before the first call.",
     ),
+    field("policy", optional(_POLICY), "The policy that was read before the first call; null if none was to judge."),
     field(
         "until_decided",
-        optional(object_of(Source, field("policy", TEXT, of="file"), field("sha256", optional(DIGEST)))),
+        optional(_POLICY),
         "The policy by which the run was to be decided; null if it was to run every trial.",
     ),
     field("started", TEXT),
@@ -295,7 +306,7 @@ _RUN = object_of(
     field("parents", optional(TEXTS), "Of the commit; null if they are not known."),
     field("changed", optional(FLAG), "Whether files of the working tree differed from the commit."),
 )
-_ADDED = dict.fromkeys(("commit", "branch", "parents", "changed"))
+_ADDED = dict.fromkeys(("commit", "branch", "parents", "changed", "policy"))
 """Members that documents of earlier versions do not have."""
 
 

@@ -21,6 +21,7 @@ from highbar import gate, measure
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.gate.evidence import PASSING
+from highbar.load import run_folders
 from highbar.load.results import Results
 from highbar.model import Counts, Policy, RuleResult, Slice, Verdict
 from highbar.model.job import Job
@@ -109,7 +110,7 @@ def make_verdict(
         from highbar.verdicts.details import details  # few reports need them
 
         found = replace(found, details=details(job, policy, evidence, whole, sums, changes))
-    return _with_advice(found, rules, unjudgeable) if policy.advisory else _with_decision(found, policy, rules)
+    return _with_advice(found, rules, unjudgeable, results) if policy.advisory else _with_decision(found, policy, rules)
 
 
 def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
@@ -246,7 +247,13 @@ def _with_decision(found: Verdict, policy: Policy, rules: tuple[RuleResult, ...]
     )
 
 
-def _with_advice(found: Verdict, rules: tuple[RuleResult, ...], unjudgeable: Problem | None) -> Verdict:
+def _with_advice(
+    found: Verdict, rules: tuple[RuleResult, ...], unjudgeable: Problem | None, results: Results
+) -> Verdict:
     """The verdict without a policy: nothing is decided, and the typical thresholds are only advice."""
-    problems = (policies.missing(), *([unjudgeable] if unjudgeable else []))
+    missing = policies.missing()
+    # The command that judges a run as it was to be. No policy comes from its folder: the agent could write one there.
+    command = run_folders.check_command([file.name for file in results.files])
+    missing = missing if command is None else replace(missing, hint=command)
+    problems = (missing, *([unjudgeable] if unjudgeable else []))
     return replace(found, advice=() if unjudgeable else rules, problems=problems)
