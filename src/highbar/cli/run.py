@@ -212,6 +212,7 @@ def command(
     if choices.until_decided and (no_check or choices.run_all):
         raise click.UsageError(f"--until-decided cannot be combined with {'--no-check' if no_check else '--run-all'}")
     from highbar.cli.run_in_terminal import run_in_terminal  # not needed for help and usage errors
+    from highbar.cli.unchanged import watch_files  # as above
 
     outputs = reports.outputs()
     if any(os.path.lexists(output.file) for output in outputs):  # else there is nothing to overwrite
@@ -222,7 +223,7 @@ def command(
         policy = None if no_check else _policy(bar)
         until = partial(_until, choices=choices, bar=bar, reports=reports, policy=policy, subset=subset)
         prepared = _with_rates(_prepare(suite, choices, bar, reports, policy, until), policy)
-        refuse_changed = _watched(prepared, policy, bar)
+        refuse_changed = watch_files(prepared, policy, bar.baseline)
         done, ended_by = run_in_terminal(prepared, quiet=reports.quiet, until=until(prepared.plan))
         # An interrupted run is not judged; the code is the one that a shell gives a process killed by this signal.
         if ended_by is not None:
@@ -241,34 +242,6 @@ def command(
         refuse_reports(outputs, reports, error)
         raise
     return judge_job(job, bar.against_ref, reports, outputs)  # says by itself why there is no verdict
-
-
-def _watched(prepared: Prepared, policy: Policy | None, bar: BarOptions) -> Callable[[], None]:
-    """A function that raises InputError if a file that is read only after the agent ran is not as it is now.
-
-    Policy and suite have been read: the run is judged by them as they were. These are the files beside them.
-    """
-    files: list[Path] = []
-    if policy is not None:
-        from highbar.policy import baseline_file  # not needed for help and usage errors
-
-        files += [baseline_file(policy, bar.baseline)] if policy.comparing else []
-        files += [Path(policy.judge.labels)] if policy.judge is not None and policy.judge.labels is not None else []
-
-    def found() -> list[str | None]:
-        return [hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None for file in files]
-
-    before = found()
-
-    def refuse_changed() -> None:
-        changed = [str(file) for file, now, then in zip(files, found(), before, strict=True) if now != then]
-        if prepared.has_other_checks():
-            changed.append(f"a file of the checks of {prepared.plan.suite_file}")
-        if changed:
-            hint = "restore it; then highbar check judges the folder of the run"
-            raise InputError(Problem(f"{some(changed, 5)} changed while the agent ran: nothing is judged", hint=hint))
-
-    return refuse_changed
 
 
 def _inputs(suite: str | None, choices: RunChoices, bar: BarOptions) -> list[str]:

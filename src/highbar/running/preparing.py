@@ -64,15 +64,15 @@ class Prepared(Struct, frozen=True, eq=False):
     regraded: tuple[str, ...] = ()
     earlier_commit: str | None = None
 
-    def has_other_checks(self) -> bool:
-        """Whether a file that the suite's checks use has changed since the suite was read."""
+    def digest_of_checks(self) -> str | None:
+        """A digest of the suite with the files that its checks use, as they are now; None if they use none."""
         text = self.plan.suite_text if self.resumed is None else self.resumed.history.suite_text
         if not any(word in text for word in OF_OTHER_FILES):
-            return False
+            return None
         try:
-            return read(Path(self.plan.suite_file), data=text).digest != self.suite.digest
+            return read(Path(self.plan.suite_file), data=text).digest
         except InputError:
-            return True
+            return None
 
 
 def prepare(
