@@ -53,6 +53,8 @@ from highbar.verdicts.notes import POLICY_CHANGED
 
 _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage", "folder")
 """Fields of a rule that do not change what it demands of the present version."""
+_DOUBTED = "against_ref"
+"""The name of the rule that holds what cannot be said for certain about the verdict at the ref."""
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
@@ -117,7 +119,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
     # The file was read twice. If it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
-    merged = _merge_verdicts(now, then, there, (*listed, *lost))
+    merged = _merge_verdicts(now, then, there, (*listed, *lost), graded.doubts)
     return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *graded.notes)))
 
 
@@ -274,10 +276,13 @@ def _with_new_scenarios(before: SuiteDemands | None, now: SuiteDemands | None) -
     return replace(before, scenarios={**now.scenarios, **before.scenarios})
 
 
-def _merge_verdicts(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
+def _merge_verdicts(
+    now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...], doubts: Sequence[str]
+) -> Verdict:
     """The verdict now, plus every rule of the ref that has changed since or has another outcome, named after the ref.
 
-    The verdict of all these rules together is the worse of the two. A rule that is the same in both is there once.
+    The verdict of all these rules together is the worse of the two. A rule that is the same in both is there once. Any
+    of the `doubts` makes the verdict at the ref inconclusive at best.
     """
     # Compares what rules demand, not their sentences: the wording of a report must not decide which are the same.
     known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
@@ -286,10 +291,11 @@ def _merge_verdicts(now: CheckResult, then: CheckResult, there: Revision, listed
         for rule, result in zip(then.policy.rules, then.verdict.rules, strict=True)
         if _key(rule, result, then) not in known
     ]
-    rules = (*now.verdict.rules, *others)
+    unsure = (RuleResult(there.name(_DOUBTED), "blocking", "inconclusive", "; ".join(doubts)),) if doubts else ()
+    rules = (*now.verdict.rules, *others, *unsure)
     policy = then.verdict.policy or Source(there.ref, None)
     listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
-    judged = gate.decide(then.verdict.rules)
+    judged = gate.decide((*then.verdict.rules, *unsure))
     against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
     # The policy at the ref is older than the run, so it was not changed to fit the results.
     unsaid = {*gate.slack_notes(then.verdict.rules), POLICY_CHANGED}

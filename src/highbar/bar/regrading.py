@@ -38,11 +38,15 @@ _IN_OTHER_TOOLS = (b"prompts",)
 
 
 class Regraded(Struct, frozen=True):
-    """For the path of each run's results, the file with the rows to read instead; and notes on the suites."""
+    """For the path of each run's results, the file with the rows to read instead; and notes on the suites.
+
+    `doubts`: why it is not certain that everything was judged as the ref has it, each in one plain sentence.
+    """
 
     rows: Mapping[str, str] = {}
     notes: tuple[str, ...] = ()
     weakened: tuple[Weakening, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 class _RunRow(Struct, frozen=True):
@@ -74,7 +78,10 @@ def regrade(runs: Sequence[str], there: Revision, before: Policy, folder: Path) 
     made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl", planned) for number, path in enumerate(runs)]
     rows = {path: instead for one in made for path, instead in one.rows.items()}
     return Regraded(
-        rows, tuple(note for one in made for note in one.notes), tuple(each for one in made for each in one.weakened)
+        rows,
+        tuple(note for one in made for note in one.notes),
+        tuple(each for one in made for each in one.weakened),
+        tuple(doubt for one in made for doubt in one.doubts),
     )
 
 

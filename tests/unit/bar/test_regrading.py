@@ -280,3 +280,12 @@ def test_a_shard_does_not_lack_what_the_other_shards_have(here):
         record(path, here / "evals" / "suite.json", lambda *_: "yes", only=[id_], shard=(number, 2))
     found = at_ref.check_against_ref(Job(("runs/1", "runs/2")), "main")
     assert (found.verdict, found.against.verdict, found.against.weakened) == ("pass", "pass", ())
+
+
+def test_a_doubt_is_no_pass_at_the_ref(here, monkeypatch):
+    made(here, STRICT, STRICT, "10 am")
+    doubt = at_ref.regrading.Regraded(doubts=("nobody knows.",))
+    monkeypatch.setattr(at_ref.regrading, "regrade", lambda *_: doubt)
+    found = at_ref.check_against_ref(JOB, "main")
+    assert (found.verdict, found.against.verdict) == ("inconclusive", "inconclusive")
+    assert (found.rules[-1].rule, found.rules[-1].reason) == ("main:against_ref", "nobody knows.")
