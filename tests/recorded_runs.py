@@ -45,6 +45,7 @@ def record(
     until_decided: Source | None = None,
     seed_from: SeedFrom = "fresh",
     policy: Source | None = None,
+    in_repository: str | None = None,
 ) -> Path:
     """The folder of a run of the suite in a file, which got these answers. The order is that of the seed, or forged."""
     suite = read(suite_file)
@@ -52,7 +53,7 @@ def record(
     ids = tuple(id_ for id_ in suite.scenarios if not wanted or id_ in wanted)
     chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
     plan = replace(_plan(suite, suite_file, ids, chosen, agent, seed), checkout=checkout, until_decided=until_decided)
-    plan = replace(plan, seed_from=seed_from, policy=policy)
+    plan = replace(plan, seed_from=seed_from, policy=policy, suite_in_repository=in_repository)
     with folder.create(path, replace(plan, order=tuple(order or plan.order))) as run, ExitStack() as stack:
         ends: dict[tuple[str, int], TrialEnded | None] = {}
         for id_ in ids:

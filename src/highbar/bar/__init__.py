@@ -1,7 +1,8 @@
 """The bar over time: as it was at a git ref, how it was weakened since, recorded as a baseline, raised by a ratchet.
 
-at_ref                              judges by the policy as it is, and as it was at a git ref
-regrading, quarantining             what else counts as it was there: the checks of a suite, and the quarantine
+at_ref, policy_there, merging       judges by the policy as it is, and as it was at a git ref; the worse verdict wins
+regrading, copied_rows              the answers of a run → rows as the suite at the ref grades them
+quarantining                        the quarantine as it was there
 weakened_policy, weakened_files     what a change demands less: in the policy, in its baseline and labels
 recording, pooled_recording         a run, or the last runs of a history → a baseline
 raising, ratchet                    a policy file → with thresholds raised to a baseline or pooled runs; proposals

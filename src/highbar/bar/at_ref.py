@@ -6,42 +6,40 @@ checks of a suite that was run. Everything that it lowered is listed, even if th
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from pathlib import Path, PurePath
+from typing import BinaryIO, cast
 
 from msgspec.structs import replace
 
-from highbar import gate, measure, pipeline
+from highbar import measure, pipeline
 from highbar import policy as policies
 from highbar.bar import regrading
+from highbar.bar.merging import merge_verdicts, problems_there
 from highbar.bar.on_demand import with_readers
+from highbar.bar.policy_there import (
+    baseline_there,
+    deleted_policy,
+    named_policy,
+    policy_path,
+    read_policy,
+    with_least_steps,
+)
 from highbar.bar.weakened_files import weakened_baseline, weakened_labels
 from highbar.bar.weakened_policy import weakened
 from highbar.engine.opening import reduce
 from highbar.errors import InputError, Problem
-from highbar.language import formula
+from highbar.language.phrases import some_and_more
 from highbar.load import foreign, revision
 from highbar.load.refusals import explain_refusals, refuse_columns
 from highbar.load.results import open_results
 from highbar.load.revision import Revision
 from highbar.model import (
-    Against,
-    BaselineRule,
-    ConditionRule,
-    NewFailuresRule,
     Policy,
-    QuarantineRule,
-    Rule,
-    RuleResult,
-    ScenarioRule,
-    Source,
-    StepRule,
-    SuiteDemands,
-    SuiteRule,
     Verdict,
     Weakening,
 )
@@ -49,13 +47,6 @@ from highbar.model.job import SILENT, Job, JobWatch
 from highbar.model.quarantine import AutoQuarantine
 from highbar.model.requests import Request, covering
 from highbar.verdicts import CheckResult
-from highbar.verdicts.notes import POLICY_CHANGED
-
-_NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage", "folder")
-"""Fields of a rule that do not change what it demands of the present version."""
-_DOUBTED = "against_ref"
-"""The name of the rule that holds what cannot be said for certain about the verdict at the ref."""
-_FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
 def check_against_ref(job: Job, against_ref: str) -> Verdict:
@@ -74,11 +65,11 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         _repeatable(job) as again,
     ):
         there = revision.revision_at(against_ref, Path(folder).resolve())
-        path = _policy_path(there, _named(job.policy))
+        path = policy_path(there, named_policy(job.policy))
         here = policies.choose(job.policy)
         if here.advisory:  # fail closed: a change that deletes the policy is not judged
-            raise InputError(_deleted_policy(there, path))
-        before = _read_policy(there, path)
+            raise InputError(deleted_policy(there, path))
+        before = read_policy(there, path)
         flaky = _flaky_before(there, path, before, here, job)
         recalls = flaky is not None or before.recalls is not None or here.recalls is not None
         texts = recalls and job.engine.name == "duckdb"  # no other engine computes digests of texts
@@ -88,39 +79,83 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
             wants=replace(job.wants, texts=job.wants.texts or texts),
             seed=here.seed if here.seed == before.seed else None,
         )
+        runs = regrading.runs_in(job.results)
         earlier = replace(
             job,
-            policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
+            policy=before if runs else with_least_steps(before, (regrading.version_of_policy(there, before),)),
             mapping=str(there.read(there.path(job.mapping))) if isinstance(job.mapping, str) else job.mapping,
             # Reports and the history use the policy now, so this check needs no more than the verdict.
-            wants=replace(job.wants, scenarios=False, details=False, run=False, texts=texts),
+            wants=replace(job.wants, scenarios=False, details=False, run=False, texts=texts, within_suite=True),
         )
-        runs = regrading.runs_in(job.results)
         bounded = _quarantine_bounded(here, before)
-        asked = replace(
-            again(), policy=bounded, flaky=flaky, recall=job.recall, order=job.order, wants=job.wants, seed=job.seed
-        )
+        read = {name: getattr(job, name) for name in ("flaky", "recall", "order", "wants", "seed")}
+        asked = replace(again(), policy=bounded, **read)
         # The rows of runs are not alike: at the ref they are graded by the suite as it was there.
         with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
-            earlier_baseline = _baseline_before(there, before, job.baseline)
-            named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None
-            graded = regrading.regrade(runs, there, before, Path(rows))
+            baseline = baseline_there(there, before, job.baseline)
+            graded = _regraded(job, now, there, before, Path(rows))
+            if runs:
+                earlier = replace(
+                    earlier,
+                    policy=with_least_steps(before, graded.versions),
+                    order=regrading.order_among(earlier.order, graded.scenarios),
+                )
+            named = str(baseline) if job.baseline is not None and baseline else None
             try:
                 then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
             except InputError as error:
-                raise _problems_there(error, there) from None
+                raise problems_there(error, there) from None
+        baseline_now = _baseline_now(here, job.baseline)
         listed = (
             *weakened(before, here),
             *weakened_labels(before, here),
             *_weakened_quarantine(before, here),
             *graded.weakened,
+            *weakened_baseline(before, baseline, baseline_now),
         )
-        lost = weakened_baseline(before, earlier_baseline, _baseline_now(here, job.baseline))
     # The file was read twice. If it was written in between, the two verdicts are about different results.
-    if now.verdict.results != then.verdict.results:
+    if not set(then.verdict.results) <= set(now.verdict.results):
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
-    merged = _merge_verdicts(now, then, there, (*listed, *lost), graded.doubts)
-    return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *graded.notes)))
+    merged = merge_verdicts(now, then, there, listed, (*graded.doubts, *_doubts(there)))
+    notes = (*graded.notes, *_only_here(then, there), *_outside(there, job))
+    return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *notes)))
+
+
+def _doubts(there: Revision) -> Iterator[str]:
+    link = there.working_folder_link()
+    if link is not None:
+        yield f"{link} is a link, which leads to the working folder"
+
+
+def _regraded(job: Job, now: CheckResult, there: Revision, before: Policy, rows: Path) -> regrading.Regraded:
+    """The rows of runs as the suite at the ref grades them, in the folders of the runs or wherever they lie."""
+    of_run = any(origin is not None for origin, _ in now.sums.origins)
+    runs = regrading.runs_in(job.results)
+    if (of_run or runs) and (job.table is not None or job.engine.reads_paths or "-" in job.results):
+        message = f"the rows of a run are graded by the suite at {there.ref}, and only those in files can be"
+        raise InputError(Problem(message, hint="hand over the folder of the run, without --engine"))
+    graded = regrading.regrade(runs, there, before, rows)
+    if not of_run:
+        return graded
+    from highbar.bar.copied_rows import with_copies  # few results are rows of runs
+
+    return with_copies(graded, job.results, there, before, rows)
+
+
+def _only_here(then: CheckResult, there: Revision) -> Iterator[str]:
+    """A note about the rows that take no part at the ref."""
+    suite = then.policy.suite
+    if then.sums.outside and suite is not None:
+        name = PurePath(os.path.relpath(suite.file, there.folder)).as_posix()
+        yield regrading.only_here(there, name, then.sums.outside)
+
+
+def _outside(there: Revision, job: Job) -> Iterator[str]:
+    """A note about what the pipeline handed over from outside of the repository."""
+    named = (*(path for path in job.results if path != "-"), *([job.baseline] if job.baseline else []))
+    outside = [path for path in named if there.inside(path) is None]
+    if outside:
+        yield f"{there.ref}: taken as it is, from outside of the repository: {some_and_more(outside)}"
 
 
 def _flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: Job) -> AutoQuarantine | None:
@@ -157,16 +192,19 @@ def _judged_now(
     policy = policies.choose(job.policy, job.where)
     bar = _bar_alike(job, policy, earlier) if alike else None
 
+    wants = replace(earlier.wants, within_suite=False)
+
     def needs(columns: Sequence[str]) -> tuple[Request, Request | None]:
         now = measure.needs(policy, columns, pipeline.with_order(job.wants, found))
-        return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
+        return now, None if bar is None else covering(now, measure.needs(bar, columns, wants))
 
     # One reduction covers both policies: reading the rows twice would double the time of every pull request.
     with open_results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
 
         def judge_earlier(other: Job) -> CheckResult:
-            if bar is None or needs(sums.columns)[1] is None:
+            added = sums.suite is not None and sums.suite.extra
+            if bar is None or added or other.regraded or needs(sums.columns)[1] is None:
                 return pipeline.check_result(other, JobWatch(watch.progress))
             seen = replace(found, policy=bar)
             with explain_refusals(seen):
@@ -186,24 +224,8 @@ def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
     return bar if alike else None
 
 
-def _baseline_before(there: Revision, before: Policy, named: str | None) -> Path | None:
-    """The baseline of the policy at the ref; None if that policy does not compare."""
-    if not before.comparing:
-        return None
-    if named is None:
-        return policies.baseline_file(before)
-    path = there.path(named)
-    return there.read(path) if there.has(path) else there.folder / path
-
-
 def _baseline_now(here: Policy, named: str | None) -> Path | None:
     return policies.baseline_file(here, named) if named or here.comparing else None
-
-
-def _deleted_policy(there: Revision, path: str) -> Problem:
-    missing = policies.missing()
-    hint = f"restore {path}, which {there.ref} has; a change that removes the policy is not judged"
-    return Problem(f"--against-ref {there.ref}: {missing.message}", hint=hint)
 
 
 @contextmanager
@@ -220,138 +242,3 @@ def _repeatable(job: Job) -> Iterator[Callable[[], Job]]:
             return replace(job, stdin=cast("BinaryIO", copy))
 
         yield again
-
-
-def _named(policy: str | Mapping[str, Any] | Policy | None) -> str | None:
-    """The path by which a policy was named; None for one that was found, as the command at the ref would find it."""
-    if isinstance(policy, Policy):
-        found = policies.find_here()
-        return None if found is None or policy.file == str(found) else policy.file
-    return policy if isinstance(policy, str) else None
-
-
-def _policy_path(there: Revision, policy: str | None) -> str:
-    """The path of the policy in the repository at the ref: the named one, or the one that a search from here finds."""
-    if policy == policies.TYPICAL:
-        hint = f"name a policy file; {policies.TYPICAL} is the same at every ref of this repository"
-        raise InputError(Problem(f"--against-ref {there.ref}: the typical thresholds are no file", hint=hint))
-    if policy is not None:
-        return there.path(policy)
-    for folder in policies.folders():
-        inside = [there.path(folder / name) for name in policies.NAMES]
-        found = [path for path in inside if there.has(path)]
-        if len(found) > 1:
-            raise InputError(Problem(f"{there.ref} has two policies, {' and '.join(found)}", hint="name it: --policy"))
-        if found:
-            return found[0]
-    wanted = ", ".join(policies.NAMES)
-    raise InputError(
-        Problem(f"--against-ref {there.ref}: no policy there, neither here nor above ({wanted})", hint=_FIRST)
-    )
-
-
-def _read_policy(there: Revision, path: str) -> Policy:
-    """The policy as it was at the ref, with copies of the files that it names beside it."""
-    if not there.has(path):
-        inside = there.submodule(path)
-        if inside is not None:
-            message = f"is in the submodule {inside}, of which {there.ref} does not hold the files"
-            raise InputError(Problem(message, path, hint="keep the policy outside of submodules"))
-        raise InputError(Problem(f"is not there at {there.ref}", path, hint=_FIRST))
-    copy = there.read(path)
-    for named in policies.names_in(copy):
-        beside = there.beside(path, named)
-        if there.has(beside):  # if it is missing, the reader of the policy says so
-            regrading.read_with_files(there, beside)
-    try:
-        return policies.read(copy)
-    except InputError as error:
-        raise _problems_there(error, there) from None
-
-
-def _with_new_scenarios(before: SuiteDemands | None, now: SuiteDemands | None) -> SuiteDemands | None:
-    """The suite as it was, plus the scenarios added since: more scenarios do not lower the bar, fewer do."""
-    if before is None or now is None:
-        return before
-    return replace(before, scenarios={**now.scenarios, **before.scenarios})
-
-
-def _merge_verdicts(
-    now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...], doubts: Sequence[str]
-) -> Verdict:
-    """The verdict now, plus every rule of the ref that has changed since or has another outcome, named after the ref.
-
-    The verdict of all these rules together is the worse of the two. A rule that is the same in both is there once. Any
-    of the `doubts` makes the verdict at the ref inconclusive at best.
-    """
-    # Compares what rules demand, not their sentences: the wording of a report must not decide which are the same.
-    known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
-    others = [
-        _result_there(result, there)
-        for rule, result in zip(then.policy.rules, then.verdict.rules, strict=True)
-        if _key(rule, result, then) not in known
-    ]
-    unsure = (RuleResult(there.name(_DOUBTED), "blocking", "inconclusive", "; ".join(doubts)),) if doubts else ()
-    rules = (*now.verdict.rules, *others, *unsure)
-    policy = then.verdict.policy or Source(there.ref, None)
-    listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
-    judged = gate.decide((*then.verdict.rules, *unsure))
-    against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
-    # The policy at the ref is older than the run, so it was not changed to fit the results.
-    unsaid = {*gate.slack_notes(then.verdict.rules), POLICY_CHANGED}
-    own = now.verdict.warnings
-    notes = [there.renamed(note) for note in then.verdict.warnings if note not in unsaid and note not in own]
-    again = gate.second_run(rules)
-    return replace(
-        now.verdict,
-        verdict=gate.decide(rules),
-        second_run=again and again.high,
-        second_run_low=again and again.low,
-        rules=rules,
-        warnings=(*against.notes, *own, *(f"{there.ref}: {note}" for note in notes)),
-        against=against,
-    )
-
-
-def _key(rule: Rule, result: RuleResult, checked: CheckResult) -> tuple[object, ...]:
-    """What identifies a rule in both policies: what it demands, the evidence that it was judged by, and its outcome."""
-    demand = tuple(getattr(rule, name) for name in rule.__struct_fields__ if name not in _NOT_DEMANDED)
-    return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
-
-
-def _evidence(rule: Rule, result: RuleResult, checked: CheckResult) -> object:
-    """The evidence that a rule was judged by, without paths: the copy of a file has another path than the file."""
-    match rule:
-        case ScenarioRule():
-            return checked.sums.patterns.get(rule.pattern)
-        case SuiteRule():
-            return checked.sums.suite
-        case ConditionRule():
-            judged_by = (checked.verdict.metrics.get(name) for name in sorted(formula.names(rule.condition)))
-            return (*judged_by, checked.policy.latency_limit)
-        case BaselineRule() | StepRule() | NewFailuresRule():
-            base = checked.changes and tuple(source.sha256 for source in checked.changes.base.about.sources)
-            return result.value, base, checked.verdict.quarantined
-        case QuarantineRule():
-            return checked.verdict.quarantined
-    return result.value
-
-
-def _result_there(rule: RuleResult, there: Revision) -> RuleResult:
-    file = rule.place.file
-    place = replace(rule.place, file=there.renamed(file)) if file else rule.place
-    return replace(rule, rule=there.name(rule.rule), reason=there.renamed(rule.reason), place=place, slack=None)
-
-
-def _problems_there(error: InputError, there: Revision) -> InputError:
-    """The same problems, each marked as a problem of the policy at the ref."""
-    return InputError(
-        *(
-            replace(
-                problem,
-                message=f"by the policy at {there.ref}: {there.renamed(problem.message)}",
-                file=there.renamed(problem.file) if problem.file else None,
-            )
-            for problem in error.problems
-        )
-    )

@@ -1,14 +1,14 @@
-"""Grades the answers of a run by its suite as it was at a git ref, so that a change cannot lower the bar by its checks.
+"""Grades the answers of a run by the suite of a git ref, over the scenarios that this suite has, and no others.
 
-A scenario that the suite had at the ref is graded by its checks at the ref; a new one keeps the row that the run wrote.
-A scenario with another question at the ref has no answer to that question, so it counts as not run. The functions of
-checks, and the schemas that they name, are those of the ref too, if they are beside the suite there.
+What a change adds is judged by the verdict of the change alone: trivial scenarios would raise every rate at the ref. A
+scenario without an answer to the question that it asks at the ref is undecided there. The functions of checks, and the
+schemas that they name, are those of the ref too.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -17,36 +17,44 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.errors import InputError, Problem
-from highbar.language.phrases import some_and_more
+from highbar.errors import InputError
+from highbar.language.phrases import some, some_and_more
 from highbar.load import files, folders
 from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
 
 if TYPE_CHECKING:  # only for the folder of a run
+    from highbar.model import ResultsFile
+    from highbar.model.job import ReadOrder
+    from highbar.model.order import RunOrder
     from highbar.running.grading import Grader
     from highbar.running.journal_state import JournalState
-    from highbar.running.records import TrialEnded
+    from highbar.running.records import RunPlan, TrialEnded
     from highbar.suite import Judge, Suite
 
 _LARGEST_BESIDE = 2**20
 """The largest file beside the suite, in bytes, that is copied for its checks: a module, a schema, a list of words."""
 _IN_CHECKS = (b"python", b"is_json")
 """Words in a suite whose checks may need other files."""
+_NOT_ASKED = "the run did not ask it"
 _IN_OTHER_TOOLS = (b"prompts",)
 """Words in a suite of promptfoo, whose tests may be in other files: without those, even its ids are unknown."""
 
 
 class Regraded(Struct, frozen=True):
-    """For the path of each run's results, the file with the rows to read instead; and notes on the suites.
+    """For the path of each file with rows of a run, the file with the rows to read instead, or "" if it has none.
 
-    `doubts`: why it is not certain that everything was judged as the ref has it, each in one plain sentence.
+    `notes` are about the suites; `doubts` say why it is not certain that everything was judged as the ref has it, each
+    in one plain sentence without the name of a run, since runs have new names each time. `versions` of the agent are
+    those that the suites at the ref select, `scenarios` those of the rows.
     """
 
     rows: Mapping[str, str] = {}
     notes: tuple[str, ...] = ()
     weakened: tuple[Weakening, ...] = ()
     doubts: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    scenarios: frozenset[str] = frozenset()
 
 
 class _RunRow(Struct, frozen=True):
@@ -72,54 +80,86 @@ def runs_in(arguments: Sequence[str]) -> tuple[str, ...]:
 def regrade(runs: Sequence[str], there: Revision, before: Policy, folder: Path) -> Regraded:
     """The runs with these results, graded by their suites at the ref; writes the rows into `folder`.
 
-    Raises InputError if a run cannot be read, or if its suite cannot be in the repository.
+    Raises InputError if a run, or its suite at the ref, cannot be read.
     """
-    planned = _planned_in_shards(runs)
-    made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl", planned) for number, path in enumerate(runs)]
+    made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl") for number, path in enumerate(runs)]
     rows = {path: instead for one in made for path, instead in one.rows.items()}
+    doubts = dict.fromkeys(doubt for one in made for doubt in one.doubts)
+    if rows and not any(rows.values()):  # without a row nothing can be judged, so the rows stay as they are
+        rows, doubts = {}, {**doubts, f"no scenario that {there.ref} has was run": None}
     return Regraded(
         rows,
         tuple(note for one in made for note in one.notes),
         tuple(each for one in made for each in one.weakened),
-        tuple(doubt for one in made for doubt in one.doubts),
+        tuple(doubts),
+        tuple(version for one in made for version in one.versions),
+        frozenset(id_ for one in made for id_ in one.scenarios),
     )
 
 
-def _planned_in_shards(runs: Sequence[str]) -> frozenset[str]:
-    """The scenarios of all shards among the runs: a scenario that one shard does not have may be in another."""
+def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regraded:
     from highbar.running.folder import read_run  # only for the folder of a run
-
-    plans = [read_run(Path(path).parent).plan for path in runs] if len(runs) > 1 else []
-    return frozenset(id_ for plan in plans if plan.chosen.shard is not None for id_ in plan.order)
-
-
-def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards: frozenset[str]) -> Regraded:
-    from highbar.running.folder import read_run  # only for the folder of a run
+    from highbar.running.order import choose_scenarios  # likewise
     from highbar.running.regrading import changed_questions  # likewise
+    from highbar.store.run_document import Chosen  # likewise
 
     folder = Path(path).parent
     history = read_run(folder)
-    named = _suite_path(there, history.plan.suite_file, before)
-    suite = None if named is None else _read_suite(there, named)
-    if named is None or suite is None or suite.lists_only:
-        why = "has no checks there" if named else "is not there"
-        note = f"{folder}: {history.plan.suite_file} {why}, so its answers are graded as the suite is now"
-        # A renamed suite has no checks at the ref to be graded by, so a reviewer must see the change.
-        listed = Weakening(f"suite of {folder}", "changed", f"{why} at {there.ref}", "graded as it is now")
-        return Regraded(notes=(f"{there.ref}: {note}",), weakened=(listed,))
-    others = changed_questions(history, suite)
-    with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
-        grader = _grader(suite, there.folder / PurePosixPath(named).parent, folder, history, stack)
-        stream.writelines(
-            _lines(path, history, grader, dict.fromkeys(others, f"it was asked otherwise at {there.ref}"))
-        )
-    changed = [id_ for id_, digest in history.digests.items() if _differs(suite, id_, digest)]
-    note = f"{there.ref}: {folder}: graded by {there.name(named)} too; changed since: {some_and_more(changed)}"
+    found = suite_of_policy(there, before) or _suite_of_plan(there, history.plan)
+    if isinstance(found, str):
+        return Regraded(doubts=(found,))
+    named, suite = found
+    doubts: tuple[str, ...] = ()
+    try:
+        wanted = choose_scenarios(suite, history.plan.chosen)
+    except InputError as error:
+        wanted = ()
+        doubts = (f"{there.name(named)} does not have what the run was to choose: {error.problems[0].message}",)
+    # The rule of a suite says which of its scenarios are missing, but not of a run that was filtered.
+    demanded = before.suite.scenarios if before.suite is not None and history.plan.chosen == Chosen() else {}
+    lost = {id_: _NOT_ASKED for id_ in wanted if id_ not in history.plan.trials and id_ not in demanded}
+    lost |= dict.fromkeys(changed_questions(history, suite), f"it is asked otherwise at {there.ref}")
     beside = there.folder / PurePosixPath(named).parent
-    weakened = [*_weakened_checks(history, suite, before, named, in_shards), *_of_judge(history, suite, beside, named)]
-    if others:
-        weakened.append(Weakening(f"{named}: {some_and_more(others)}", "changed", "its question", "another question"))
-    return Regraded({path: str(target)}, (note,) if changed else (), tuple(weakened))
+    with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
+        grader = _grader(suite, beside, folder, history, stack)
+        stream.writelines(_lines(path, history, grader, lost))
+    weakened = tuple(_of_judge(history, suite, beside, named))
+    notes = tuple(_notes(history, suite, there, named))
+    version = suite.agent.version if suite.agent is not None else None
+    rows = {path: str(target) if target.stat().st_size else ""}
+    asked = frozenset({id_ for id_ in history.plan.trials if id_ in suite.scenarios} | lost.keys())
+    return Regraded(rows, notes, weakened, doubts, () if version is None else (version,), asked)
+
+
+def _notes(history: JournalState, suite: Suite, there: Revision, named: str) -> Iterator[str]:
+    """What differs between the suite of a run and that at the ref."""
+    changed = [id_ for id_, digest in history.digests.items() if _differs(suite, id_, digest)]
+    if changed:
+        yield f"{there.ref}: graded by {there.name(named)} too; changed since: {some_and_more(changed)}"
+    added = [id_ for id_ in history.plan.trials if id_ not in suite.scenarios]
+    if added:
+        yield only_here(there, named, added)
+
+
+def only_here(there: Revision, named: str, ids: Sequence[str]) -> str:
+    """The note that the suite at the ref does not have some scenarios."""
+    return f"{there.ref}: not in {there.name(named)}, so judged by this change alone: {some(ids)}"
+
+
+def order_among(read: ReadOrder | None, ids: Collection[str]) -> ReadOrder | None:
+    """A reader of the order of a run, among these scenarios of it: a part of a random order is a random order."""
+    if read is None:
+        return None
+
+    def order(files: Sequence[ResultsFile], seed: int | None, /) -> RunOrder | str:
+        found = read(files, seed)
+        if isinstance(found, str):
+            return found
+        trials = {id_: number for id_, number in found.trials.items() if id_ in ids}
+        kept = tuple(id_ for id_ in found.ids if id_ in ids)
+        return replace(found, ids=kept, trials=trials, finished=found.finished & frozenset(ids))
+
+    return order
 
 
 def _differs(suite: Suite, id_: str, digest: str) -> bool:
@@ -129,29 +169,34 @@ def _differs(suite: Suite, id_: str, digest: str) -> bool:
 # --- the suite at the ref --------------------------------------------------------------------
 
 
-def _suite_path(there: Revision, file: str, before: Policy) -> str | None:
-    """The path of the suite in the repository at the ref; None if it was not there. Raises InputError if it cannot be.
+def version_of_policy(there: Revision, before: Policy) -> str | None:
+    """The version of the agent that the suite of the policy at the ref selects, if it does."""
+    found = suite_of_policy(there, before)
+    return None if found is None or found[1].agent is None else found[1].agent.version
 
-    If it was not at its own path, it may have been moved: then it is the suite that the policy at the ref names.
+
+def suite_of_policy(there: Revision, before: Policy) -> tuple[str, Suite] | None:
+    """The suite that the policy at the ref names, with its path; None if it has no checks to grade by."""
+    if before.suite is None:
+        return None
+    path = PurePath(os.path.relpath(before.suite.file, there.folder)).as_posix()
+    suite = _read_suite(there, path)
+    return None if suite.lists_only else (path, suite)
+
+
+def _suite_of_plan(there: Revision, plan: RunPlan) -> tuple[str, Suite] | str:
+    """The suite at the path of the run's own, with that path; or why the ref has none.
+
+    No other file is taken because of its name or content: that would be a choice of the change.
     """
-    outside = None
-    try:
-        candidates = [there.path(file)]
-    except InputError as error:  # a run from another machine, or of a suite outside of version control
-        outside = error
-        # The checkout may be elsewhere on that machine, so try every tail of the path, the longest first.
-        parts = PurePath(file).parts
-        candidates = ["/".join(parts[start:]) for start in range(1, len(parts))]
-    if before.suite is not None:
-        candidates.append(PurePath(os.path.relpath(before.suite.file, there.folder)).as_posix())
-    found = next((path for path in candidates if there.has(path)), None)
-    if found is None and outside is not None:
-        raise outside
-    inside = there.submodule(candidates[0]) if found is None else None
-    if inside is not None:
-        message = f"is in the submodule {inside}, of which {there.ref} does not hold the files"
-        raise InputError(Problem(message, file, hint="keep the suite outside of submodules"))
-    return found
+    path = plan.suite_in_repository or there.inside(plan.suite_file)
+    name = PurePath(plan.suite_file).name
+    if path is None:
+        return f"the policy at {there.ref} names no suite, and {name}, by which the run was graded, is outside of it"
+    if not there.has(path):
+        return f"the policy at {there.ref} names no suite, and {there.ref} has no {path}, by which the run was graded"
+    suite = _read_suite(there, path)
+    return f"{there.name(path)} only lists scenarios, so it cannot grade" if suite.lists_only else (path, suite)
 
 
 def read_with_files(there: Revision, path: str, *, checks: bool = False) -> Path:
@@ -195,27 +240,6 @@ def _grader(suite: Suite, beside: Path, run: Path, history: JournalState, stack:
         other = "another judge judged than at the ref" if _other_judge(history, suite, beside) else None
         judgments = stack.enter_context(judgments_of(run, history, distrust(judge.canaries) or other))
     return Grader(suite, stack.enter_context(CheckFunctions(beside)), judgments=judgments)
-
-
-def _weakened_checks(
-    history: JournalState, suite: Suite, before: Policy, path: str, in_shards: frozenset[str]
-) -> Iterator[Weakening]:
-    """Scenarios and trials that the suite at the ref had and the run has not.
-
-    If the policy at the ref has a suite, its rule reports the missing scenarios already.
-    """
-    plan = history.plan
-    gone = [id_ for id_ in suite.scenarios if id_ not in plan.trials and id_ not in in_shards]
-    if gone and before.suite is None:
-        yield Weakening(path, "removed", some_and_more(gone))
-    fewer = {
-        id_: scenario.trials
-        for id_, scenario in suite.scenarios.items()
-        if scenario.trials > plan.trials.get(id_, scenario.trials)
-    }
-    if fewer:
-        now = sum(plan.trials[id_] for id_ in fewer)
-        yield Weakening(f"trials of {some_and_more(list(fewer))}", "lowered", str(sum(fewer.values())), str(now))
 
 
 def _of_judge(history: JournalState, suite: Suite, beside: Path, path: str) -> Iterator[Weakening]:
@@ -262,27 +286,30 @@ def _judge_in_words(judge: Judge) -> str:
 # --- the rows --------------------------------------------------------------------------------
 
 
-def _lines(path: str, history: JournalState, grader: Grader, not_asked: Mapping[str, str]) -> Iterator[bytes]:
-    """The rows of a run, in order, with those of the suite's scenarios graded by the suite.
+def _lines(path: str, history: JournalState, grader: Grader, lost: Mapping[str, str]) -> Iterator[bytes]:
+    """The rows of a run for the scenarios of the suite, graded by it, and one for each trial that the run lacks.
 
-    `not_asked` has, by id, why a scenario was not run as the suite has it.
+    `lost` has, by id, why there is no answer to the question that the suite asks.
     """
     from highbar.running.folder import open_answers  # only for the folder of a run
     from highbar.running.rows import line  # likewise
 
-    results = Path(path)
+    results, scenarios = Path(path), grader.suite.scenarios
+    left = {id_: set(range(1, scenarios[id_].trials + 1)) for id_ in (*history.plan.trials, *lost) if id_ in scenarios}
     with results.open("rb") as stream, open_answers(results.parent) as answer_at:
         for text in stream:
             row = _row_in(text)
-            if row.id not in grader.suite.scenarios:
-                yield text
+            if row.id not in scenarios:
                 continue
-            if row.id in not_asked:
-                scenario = grader.suite.scenarios[row.id]
-                yield line(grader.row(None, scenario, row.trial, reason=not_asked[row.id]))
-                continue
-            offset = history.offset(row.id, row.trial)
-            yield line(_grade_row(row, None if offset is None else answer_at(offset), grader))
+            left[row.id].discard(row.trial)
+            offset = None if row.id in lost else history.offset(row.id, row.trial)
+            if row.id in lost:
+                yield line(grader.row(None, scenarios[row.id], row.trial, reason=lost[row.id]))
+            else:
+                yield line(_grade_row(row, None if offset is None else answer_at(offset), grader))
+    for id_, trials in left.items():
+        for trial in sorted(trials):
+            yield line(grader.row(None, scenarios[id_], trial, reason=lost.get(id_, _NOT_ASKED)))
 
 
 def _grade_row(row: _RunRow, ended: TrialEnded | None, grader: Grader) -> dict[str, Any]:

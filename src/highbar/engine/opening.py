@@ -106,7 +106,7 @@ def reduce(results: Results, request_for: RequestFor) -> Reduction:
             reduction = _reduce_with(engine, results, request_for)
             missing = reduction.missing.trials if reduction.missing else 0
             left = reduction.selection.rows if reduction.selection else 0
-            compare_counts(reduction.whole.trials - missing + left)
+            compare_counts(reduction.whole.trials - missing + left + reduction.left_out)
         return reduction
 
 

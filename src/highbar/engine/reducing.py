@@ -66,6 +66,12 @@ class Reducer(Struct, frozen=True):
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
+        if request.within_suite and not request.select:
+            from highbar.engine import selecting  # only against a git ref
+
+            taken, outside, left_out = selecting.within_suite(self.database, self.parts, request)
+            found = replace(self, parts=taken).reduce(replace(request, within_suite=False))
+            return replace(found, outside=outside, left_out=left_out)
         if not request.select:
             reducer, missing = self._with_missing(request)
             found = reducer.reduce_filled(request)
@@ -223,6 +229,11 @@ class Reducer(Struct, frozen=True):
 
             taken, _ = selecting.choose_rows(self.database, self.parts, request.select)
             return replace(self, parts=taken).records(replace(request, select=()))
+        if request.within_suite:
+            from highbar.engine import selecting  # as above
+
+            taken, _, _ = selecting.within_suite(self.database, self.parts, request)
+            return replace(self, parts=taken).records(replace(request, within_suite=False))
         reducer, _ = self._with_missing(request)
         if reducer is not self:
             texts = records.scenario_digests(self.database.rows, self.parts) if request.record_texts else {}

@@ -129,6 +129,25 @@ def _needed_columns(part: SourcePart, where: Where) -> tuple[str, ...]:
     return tuple(name for name in named if name in part.columns)
 
 
+def within_suite(
+    database: Database, parts: Sequence[SourcePart], request: Request
+) -> tuple[Parts, tuple[str, ...], int]:
+    """The parts restricted to scenarios of the suite; the first ids of others, and how many rows these have."""
+    known = request.suite.scenarios if request.suite is not None else {}
+    database.list_texts("known", ("id",), [(id_,) for id_ in known])
+    inside = (_and_chosen(part, f"({part.id_sql}) IN (SELECT id FROM known)") for part in parts)
+    ids = " UNION ALL ".join(f"SELECT id FROM ({typed_trials(part)})" for part in parts)
+    others = f"SELECT o.id AS id FROM ({ids}) AS o LEFT JOIN known ON o.id = known.id WHERE known.id IS NULL"
+    number = database.rows(f"SELECT count(*) FROM ({others})")[0][0]
+    some = database.rows(f"SELECT DISTINCT id FROM ({others}) ORDER BY id LIMIT {MOST_EXAMPLES + 1}") if number else []
+    return tuple(inside), tuple(id_ for (id_,) in some), number
+
+
+def _and_chosen(part: SourcePart, condition: str) -> SourcePart:
+    chosen = f"({part.chosen}) AND {condition}" if part.chosen else condition
+    return replace(part, chosen=chosen, chosen_by=tuple(dict.fromkeys((*part.chosen_by, "id"))))
+
+
 def left_out(
     rows: Rows, parts: Sequence[SourcePart], taken_parts: Parts, left_parts: Parts, request: Request
 ) -> Selection:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RELATIONS = (
     "results", "trials", "scenarios", "profile", "decided_rows", "trials_of_undecided", "ordered", "suite", "demanded",
     "listed", "described", "inherited", "seen_trials", "planned_trials", "lacking_trials", "trial_numbers",
-    "missing_trials", "first_trials",
+    "missing_trials", "first_trials", "known",
 )  # fmt: skip
 TYPES = {
     "string": "VARCHAR",

@@ -45,7 +45,7 @@ def find_files(
     """The files that the arguments name; `stack` owns the temporary copies. Raises InputError with every problem.
 
     `names` gives names for paths in messages, if not the paths themselves. `subset` accepts the folder of a run of a
-    part of its suite. `regraded` has rows to read instead of those of a run, by the path of the run's results.
+    part of its suite. `regraded` has, by the path of a file, rows to read instead; "" if there are none.
 
     If the guidance has a mapping, every file is read by it. The reader of a tool reads the file first if the tool is
     named, or if the mapping only describes and the file is recognized.
@@ -68,9 +68,10 @@ def find_files(
                 # The rules of a run come first: naming its results file must not bypass them.
                 read = [
                     _of_run(path, guidance, regraded, shards, subset=subset)
+                    or _rows_instead(path, names.get(path, path), regraded)
                     or _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
                     for path, folder in named.found
-                    if path not in together.not_read and shards.get(path, True)
+                    if path not in together.not_read and shards.get(path, True) and regraded.get(path, path)
                 ]
                 found += _with_note(read, named.note)
         except InputError as error:
@@ -210,6 +211,13 @@ def _of_run(
         return file
     mapped = f"{path}: the rows of a run are read as they are: the mapping is not used for them"
     return replace(file, notes=(*file.notes, mapped))
+
+
+def _rows_instead(path: str, name: str, regraded: Mapping[str, str]) -> ResultsFile | None:
+    """The rows to read instead of those in a file; None if it is read as it is."""
+    if path not in regraded:
+        return None
+    return ResultsFile(regraded[path], name, "jsonl", original=os.path.realpath(path))
 
 
 def _form(path: str, input_format: str | None = None) -> tuple[Format, str | None]:

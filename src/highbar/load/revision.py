@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import posixpath
 import re
@@ -25,6 +26,11 @@ system monitor is a program that git's configuration names."""
 _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
 _FILE_MODE = ("100644", "100755")
 _LISTED = re.compile(rb"(100644|100755) blob ([0-9a-f]{40,64}) +([0-9]+)\t(.*)", re.DOTALL)
+_LINK, _SUBMODULE = "120000", "160000"
+_PLAIN = "name the file that it leads to"
+_LFS = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")
+_LARGEST_POINTER = 1024
+"""Bytes of a pointer of Git LFS, by its specification."""
 _LARGEST_GROUP = 64 * 1024 * 1024
 """Bytes of files that are read from git at once."""
 
@@ -39,13 +45,15 @@ class Revision(Struct, frozen=True):
 
     def path(self, file: Path | str) -> str:
         """The path in the repository of `file`, a path from the working folder. Raises InputError outside it."""
-        # The folder is resolved, the name is not: if it is a link, it is a link at the ref, too.
-        found = Path(file)
-        inside = os.path.relpath(os.path.join(os.path.realpath(found.parent), found.name), self.root)
-        if inside.startswith(os.pardir) or os.path.isabs(inside):
+        found = self.inside(file)
+        if found is None:
             message = f"is outside the repository {self.root}, so {self.ref} does not have it"
             raise InputError(Problem(message, str(file), hint="name one that is under version control"))
-        return Path(inside).as_posix()
+        return found
+
+    def inside(self, file: Path | str) -> str | None:
+        """The same; None outside. The path is as written: a link inside is a name like any other, and not followed."""
+        return path_below(self.root, file)
 
     def beside(self, path: str, name: str) -> str:
         """The path in the repository of the file that the file at `path` calls `name`. Raises InputError outside it."""
@@ -55,31 +63,65 @@ class Revision(Struct, frozen=True):
             raise InputError(Problem(message, self.name(path)))
         return inside
 
+    def folders(self) -> list[str]:
+        """The working folder and those above it, as paths in the repository; the last one is the root, as `""`."""
+        parts = [part for part in self.path(os.curdir).split("/") if part != "."]
+        return ["/".join(parts[:end]) for end in range(len(parts), -1, -1)]
+
+    def working_folder_link(self) -> str | None:
+        """A link that is something else at the ref, and leads to the working folder or one above it; None if none does.
+
+        Whoever replaced a folder by it may have chosen in which folder the command runs.
+        """
+        here = os.path.realpath(os.curdir)
+        listed = _git("-C", str(self.root), "ls-files", "-z").split(b"\0")[:-1]
+        tracked = {place for name in listed for place in (name, *_folders_above(name))}
+        for path in map(os.fsdecode, sorted(tracked)):
+            place = self.root / path
+            if not place.is_symlink() or os.path.commonpath((here, to := os.path.realpath(place))) != to:
+                continue
+            mode = self.mode(path)
+            if mode is not None and (mode != _LINK or self._link(path) != os.fsencode(place.readlink())):
+                return path
+        return None
+
     def has(self, path: str) -> bool:
-        """Whether there was anything at that path."""
-        return bool(self._entry(path))
+        """Whether there was anything at that path. Raises InputError if it is in a submodule that is not here."""
+        return bool(self._found(path)[1])
 
     def mode(self, path: str) -> str | None:
         """The mode in git of what was there: `120000` is a link, `160000` a submodule; None if nothing was."""
         return self._entry(path)[:6].decode("ascii") or None
 
-    def submodule(self, path: str) -> str | None:
-        """The submodule that the path is in, whose files this repository does not have; None if it is in none."""
-        folders = (str(folder) for folder in reversed(PurePosixPath(path).parents))
-        return next((folder for folder in folders if self._entry(folder).startswith(b"160000 ")), None)
+    def content(self, path: str) -> bytes | None:
+        """The bytes of the plain file that was there; None if nothing was. Raises InputError if it was no plain file.
 
-    def read(self, path: str) -> Path:
-        """Copy the file and return the path of the copy. Raises InputError if it was not there, or no plain file."""
-        entry = _FOUND.match(self._entry(path))
+        Also if git does not have them here: a Git LFS file, or one in a submodule, that was not fetched.
+        """
+        where, found = self._found(path)
+        entry = _FOUND.match(found)
         if entry is None:
-            raise InputError(Problem(f"is not there at {self.ref}", path, hint=f"git show {self.name(path)}"))
+            return None
         mode, kind, digest = (part.decode("ascii") for part in entry.groups())
         if kind != "blob" or mode not in _FILE_MODE:
-            raise InputError(Problem("is no plain file there", self.name(path)))
-        copy = self.folder / path
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(_git("cat-file", "blob", digest))
-        return copy
+            hint = _PLAIN if mode == _LINK else None
+            raise InputError(Problem("is no plain file there", self.name(path), hint=hint))
+        done = run_git(*where, "cat-file", "blob", digest)
+        if done.returncode:
+            hint = f"git fetch --refetch --no-filter origin {self.ref.removeprefix('origin/')}"
+            raise InputError(Problem("its content is not in this clone", self.name(path), hint=hint))
+        content = _from_lfs(done.stdout, where)
+        if content is None:
+            hint = f"git lfs fetch origin {self.ref.removeprefix('origin/')}"
+            raise InputError(Problem("is kept by Git LFS, and was not fetched", self.name(path), hint=hint))
+        return content
+
+    def read(self, path: str) -> Path:
+        """Copy the file and return the path of the copy. Raises InputError as `content`, and if nothing was there."""
+        content = self.content(path)
+        if content is None:
+            raise InputError(self.missing(path))
+        return self._copied(path, content)
 
     def read_below(self, folder: str, largest: int) -> None:
         """Copy all plain files below a folder that have at most `largest` bytes; `.` is the whole repository."""
@@ -91,10 +133,10 @@ class Revision(Struct, frozen=True):
         wanted = [file for file in files if file[2] <= largest]
         for group in _groups(wanted):
             contents = _blobs([digest for _, digest, _ in group])
-            for (path, _, _), content in zip(group, contents, strict=True):
-                copy = self.folder / path
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_bytes(content)
+            for (path, _, _), blob in zip(group, contents, strict=True):
+                content = _from_lfs(blob)
+                if content is not None:  # else whatever needs it finds nothing, rather than something else
+                    self._copied(path, content)
 
     def name(self, path: str) -> str:
         """The name of the file for git: `main:highbar.yaml`."""
@@ -104,8 +146,67 @@ class Revision(Struct, frozen=True):
         """`text` with the paths of copies replaced by their names for git."""
         return text.replace(f"{self.folder}{os.sep}", f"{self.ref}:")
 
+    def _copied(self, path: str, content: bytes) -> Path:
+        copy = self.folder / path
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(content)
+        return copy
+
     def _entry(self, path: str) -> bytes:
         return _git("ls-tree", "-z", "--full-tree", self.commit, "--", path)
+
+    def _link(self, path: str) -> bytes:
+        """The text of the link that was there."""
+        return _git("cat-file", "blob", self._entry(path).split()[2].decode("ascii"))
+
+    def _found(self, path: str) -> tuple[tuple[str, ...], bytes]:
+        """The entry of that path, after the options with which git reads it: a submodule is in another repository."""
+        found = self._entry(path)
+        inside = None if found else self.submodule(path)
+        if inside is None:
+            return (), found
+        commit = self._entry(inside).split()[2].decode("ascii")
+        where = ("-C", str(self.root / inside))
+        done = run_git(*where, "ls-tree", "-z", "--full-tree", commit, "--", posixpath.relpath(path, inside))
+        if done.returncode:
+            hint = f"git submodule update --init {inside}, then git -C {inside} fetch origin {commit}"
+            message = f"is in the submodule {inside}, of which the commit {commit[:12]} is not here"
+            raise InputError(Problem(message, self.name(path), hint=hint))
+        return where, done.stdout
+
+    def submodule(self, path: str) -> str | None:
+        """The submodule that the path is in; None if it is in none."""
+        return self._above(path, _SUBMODULE)
+
+    def _above(self, path: str, mode: str) -> str | None:
+        """The outermost folder above a path that has this mode."""
+        above = (str(one) for one in reversed(PurePosixPath(path).parents[:-1]))
+        return next((one for one in above if self.mode(one) == mode), None)
+
+    def missing(self, path: str, hint: str | None = None) -> Problem:
+        """The problem that nothing was there: it may have been behind a link."""
+        link = self._above(path, _LINK)
+        if link is not None:
+            return Problem(f"is behind {link}, which is a link at {self.ref}", path, hint=_PLAIN)
+        return Problem(f"is not there at {self.ref}", path, hint=hint or f"git show {self.name(path)}")
+
+
+def path_below(root: Path, file: Path | str) -> str | None:
+    """The path of a file from the `root` of its repository, as written; None if it is outside.
+
+    Links above the root are followed, those inside are not: where they lead is for a change to say.
+    """
+    parts = PurePosixPath(os.path.abspath(file)).parts
+    for end in range(1, len(parts) + 1):
+        if os.path.realpath(os.path.join(*parts[:end])) == str(root):
+            return "/".join(parts[end:]) or "."
+    return None
+
+
+def path_in_repository(file: Path) -> str | None:
+    """The path of a file from the root of the repository around the working folder; None if there is none."""
+    root = ask_git("rev-parse", "--show-toplevel")
+    return None if root is None else path_below(Path(os.fsdecode(root.removesuffix(b"\n"))), file)
 
 
 def revision_at(ref: str, folder: Path) -> Revision:
@@ -131,6 +232,25 @@ def _refuse_a_submodule(root: Path, ref: str) -> None:
         message = f"--against-ref {ref}: this is the submodule {root}, whose {ref} is not that of {around}"
         hint = f"keep the policy in {around}, and run from there; or check out the submodule by itself"
         raise InputError(Problem(message, hint=hint))
+
+
+def _folders_above(name: bytes) -> Iterator[bytes]:
+    while name := name.rpartition(b"/")[0]:
+        yield name
+
+
+def _from_lfs(blob: bytes, where: Sequence[str] = ()) -> bytes | None:
+    """What a file holds: itself, or if it is a pointer of Git LFS what that names; None if that was not fetched."""
+    pointer = _LFS.match(blob) if len(blob) <= _LARGEST_POINTER else None
+    if pointer is None:
+        return blob
+    digest = pointer[1].decode("ascii")
+    folder = Path(os.fsdecode(_git(*where, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip(b"\n")))
+    try:
+        content = (folder / "lfs" / "objects" / digest[:2] / digest[2:4] / digest).read_bytes()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == digest else None
 
 
 def _groups(files: Sequence[tuple[str, str, int]]) -> Iterator[list[tuple[str, str, int]]]:

@@ -90,6 +90,7 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         suite=policy.suite,
         select=policy.select,
         subset=wants.subset,
+        within_suite=wants.within_suite and policy.suite is not None,
         scenario_limit=MOST_SCENARIOS if wants.scenarios else 0,
         trials_of=wants.trials_of,
         record_by=policies.chosen_by(policy) if wants.run or _needs_records(policy) else None,

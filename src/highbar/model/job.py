@@ -67,6 +67,7 @@ class Wants(Struct, frozen=True, eq=False):
     trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials a comparison shows, passed ones too
     run: bool = False  # the record of every scenario, for a baseline or a comparison
     texts: bool = False  # and the digest of what each asks and demands, for the history
+    within_suite: bool = False  # only rows of scenarios that the suite of the policy has
     planned: Mapping[str, int] = {}  # by id, how many trials there were in the run that this one is compared with
 
 
@@ -97,7 +98,7 @@ class Job(Struct, frozen=True, eq=False):
     today: date | None = None  # the day that decides whether a quarantine has ended; None: today's date
     flaky: AutoQuarantine | None = None  # what the history says about flaky scenarios, if it was read
     suite_compared: bool = False  # the suite of the policy was found to be the one of the run, before the run began
-    regraded: Mapping[str, str] = field(default_factory=dict)  # path of a run's results → path of rows to read instead
+    regraded: Mapping[str, str] = field(default_factory=dict)  # path of results → that of rows to read instead, or ""
 
 
 Progress = Callable[[float], None]

@@ -162,6 +162,8 @@ class Reduction(Struct, frozen=True):
     origins: tuple[tuple[str | None, int], ...]  # how many rows have each value of `highbar_run`; empty without one
     categories: tuple[str, ...]
     warnings: tuple[str, ...]
+    outside: tuple[str, ...] = ()  # ids of the first scenarios that the suite lacks, if those do not take part
+    left_out: int = 0  # how many rows these have
     best: Group | None = None  # `whole` with undecided trials at their best; None if no trial is undecided
     best_slices: tuple[Group, ...] = ()
     scenarios_undecided: tuple[UndecidedScenario, ...] = ()

@@ -64,6 +64,7 @@ class Request(Struct, frozen=True):
     trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials are read in full, passed ones too
     select: Where = ()  # which rows take part; empty: all
     subset: bool = False  # whether a scenario may lose all its rows by `select`
+    within_suite: bool = False  # whether only rows of scenarios of the suite take part
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
     record_by: tuple[str, ...] | None = None  # the columns that the record of every scenario has; None: no records
     first_trials: bool = False  # also reduce first trials alone, if others may be failures that were tried again

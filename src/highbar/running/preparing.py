@@ -23,6 +23,7 @@ from highbar.documents.limits import MOST_SUITE_BYTES
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 from highbar.load.checkout import Checkout
+from highbar.load.revision import path_in_repository
 from highbar.load.run_folders import OF_OTHER_FILES
 from highbar.running import agents, folder, order
 from highbar.running.calls import Caller
@@ -116,6 +117,7 @@ def prepare(
         until_decided=options.until_decided,
         policy=None if options.policy is None else options.policy.source,
         checkout=checkout or Checkout(),
+        suite_in_repository=path_in_repository(file),
     )
     path = options.output or folder.default_path(suite.name or file.stem, now)
     progress = ProgressState(sum(plan.trials.values()), agent_version=agent.version)
@@ -156,7 +158,7 @@ def _says_its_cost(agent: Agent) -> bool:
 
 def refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -> None:
     """Raise InputError with every function that a check of these scenarios calls and that cannot be used."""
-    names = _functions_of(suite, ids)
+    names = functions_of(suite, ids)
     if names:
         from highbar.running.functions import CheckFunctions  # few suites have checks in Python
 
@@ -166,14 +168,14 @@ def refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -
 
 def open_functions(suite: Suite, ids: tuple[str, ...], beside: Path, stack: ExitStack) -> CheckFunctions | None:
     """The process of the functions that checks of these scenarios call; None if they call none. The stack ends it."""
-    if not _functions_of(suite, ids):
+    if not functions_of(suite, ids):
         return None
     from highbar.running.functions import CheckFunctions  # few suites have checks in Python
 
     return stack.enter_context(CheckFunctions(beside))
 
 
-def _functions_of(suite: Suite, ids: tuple[str, ...]) -> tuple[str, ...]:
+def functions_of(suite: Suite, ids: tuple[str, ...]) -> tuple[str, ...]:
     """The functions that checks of these scenarios call, each once."""
     found: dict[str, None] = {}
     for id_ in ids:

@@ -42,6 +42,7 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     policy: Source | None = None  # what was to judge the run; None if nothing was
     seed_from: SeedFrom = "option"
     checkout: Checkout = Checkout()
+    suite_in_repository: str | None = None  # the same path from the root of its repository; None outside of one
 
 
 class Began(Struct, frozen=True, tag="began"):

@@ -64,7 +64,8 @@ def test_an_answer_to_another_question_says_nothing_by_the_suite_at_the_ref(here
     assert pipeline.check(JOB).verdict == "pass"
     found = at_ref.check_against_ref(JOB, "main")
     assert (found.verdict, found.against.verdict) == ("inconclusive", "inconclusive")
-    assert [(each.what, each.change) for each in found.against.weakened] == [("evals/suite.json: HOURS", "changed")]
+    assert found.scenarios_undecided == ()  # by the suite as it is now, every question was answered
+    assert notes_about(found, "graded by main:evals/suite.json too; changed since: HOURS")
 
 
 def test_a_check_that_was_lowered_fails_by_the_suite_at_the_ref(here):
@@ -116,15 +117,28 @@ def test_a_scenario_that_is_new_is_graded_by_the_suite_that_has_it(here):
     made(here, LOOSE, suite_of({"matches": "[a-z]"}, new))
     found = at_ref.check_against_ref(JOB, "main")
     assert (found.verdict, found.against.verdict, found.counts.scenarios) == ("pass", "pass", 2)
+    assert notes_about(found, "not in main:evals/suite.json, so judged by this change alone: NEW")
 
 
-def test_a_suite_that_is_new_is_graded_as_it_is_and_the_report_says_so(here):
+def test_new_scenarios_do_not_raise_a_rate_at_the_ref(here):
+    new = [{"id": f"NEW-{n}", "input": "?", "answer": {"contains": "idea"}} for n in range(100)]
+    half = {"id": "HALF", "input": "?", "answer": {"contains": "yes"}}
+    rate = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
+    commit(here, {"highbar.json": rate, "evals/suite.json": suite_of({"contains": "no"}, half), ".gitignore": "runs\n"})
+    put(here, {"evals/suite.json": suite_of({"contains": "no"}, half, *new)})
+    record(here / "runs" / "one", here / "evals" / "suite.json", lambda _id, _trial: "no idea")
+    found = at_ref.check_against_ref(JOB, "main")
+    assert (pipeline.check(JOB).verdict, found.verdict, found.against.verdict) == ("pass", "fail", "fail")
+    assert found.rules[1].value.scenarios == 2
+
+
+def test_a_suite_that_is_new_is_a_doubt(here):
     commit(here, {"highbar.json": POLICY})
     put(here, {"evals/suite.json": LOOSE})
     record(here / "runs" / "one", here / "evals" / "suite.json", lambda _id, _trial: "x")
     found = at_ref.check_against_ref(JOB, "main")
-    assert found.verdict == "pass"
-    assert notes_about(found, "is not there, so its answers are graded as the suite is now")
+    assert (found.verdict, found.against.verdict) == ("inconclusive", "inconclusive")
+    assert "main has no evals/suite.json, by which the run was graded" in found.rules[-1].reason
 
 
 def test_moving_the_suite_does_not_help_if_the_policy_names_it(here):
@@ -136,20 +150,28 @@ def test_moving_the_suite_does_not_help_if_the_policy_names_it(here):
     assert at_ref.check_against_ref(JOB, "main").verdict == "fail"
 
 
-def test_a_suite_outside_of_the_repository_is_refused(here, tmp_path_factory):
+def test_a_suite_outside_of_the_repository_is_a_doubt(here, tmp_path_factory):
     commit(here, {"highbar.json": POLICY})
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     put(elsewhere, {"only-there.json": LOOSE})
     record(here / "runs" / "one", elsewhere / "only-there.json", lambda _id, _trial: "x")
-    with pytest.raises(InputError, match="outside the repository"):
-        at_ref.check_against_ref(JOB, "main")
+    found = at_ref.check_against_ref(JOB, "main")
+    assert found.verdict == "inconclusive"
+    assert "is outside of it" in found.rules[-1].reason
 
 
-def test_a_run_of_another_checkout_finds_its_suite_here(here, tmp_path_factory):
+def test_a_run_of_another_checkout_finds_its_suite_here(here, tmp_path_factory, monkeypatch):
     commit(here, {"highbar.json": POLICY, "evals/suite.json": STRICT})
     other = tmp_path_factory.mktemp("checkout")
     put(other, {"evals/suite.json": LOOSE})
-    record(other / "runs" / "one", other / "evals" / "suite.json", lambda _id, _trial: "no idea")
+    path = other / "evals" / "suite.json"
+    # A run of this place in the repository; without it the path says nothing here, even if its tail would fit.
+    record(other / "runs" / "one", path, lambda _id, _trial: "10 am")
+    shutil.copytree(other / "runs", here / "runs")
+    assert at_ref.check_against_ref(JOB, "main").verdict == "inconclusive"
+    shutil.rmtree(here / "runs")
+    shutil.rmtree(other / "runs")
+    record(other / "runs" / "one", path, lambda _id, _trial: "no idea", in_repository="evals/suite.json")
     shutil.copytree(other / "runs", here / "runs")
     shutil.rmtree(other)
     found = at_ref.check_against_ref(JOB, "main")
@@ -159,8 +181,8 @@ def test_a_run_of_another_checkout_finds_its_suite_here(here, tmp_path_factory):
 def test_a_suite_that_only_listed_ids_at_the_ref_has_no_checks_there(here):
     made(here, ["HOURS"], LOOSE)
     found = at_ref.check_against_ref(JOB, "main")
-    assert found.verdict == "pass"
-    assert notes_about(found, "has no checks there")
+    assert found.verdict == "inconclusive"
+    assert "main:evals/suite.json only lists scenarios" in found.rules[-1].reason
 
 
 def test_a_suite_that_cannot_be_read_as_it_was_is_refused_by_its_name(here):
@@ -172,14 +194,12 @@ def test_a_suite_that_cannot_be_read_as_it_was_is_refused_by_its_name(here):
     assert problem.message.startswith("as it was at main: ")
 
 
-def test_fewer_trials_and_scenarios_are_listed(here):
+def test_trials_and_scenarios_that_were_left_out_are_undecided(here):
     gone = {"id": "GONE", "input": "?", "answer": "x"}
     made(here, suite_of({"contains": "no"}, gone, trials=3), suite_of({"contains": "no"}))
     found = at_ref.check_against_ref(JOB, "main")
-    assert [each.sentence for each in found.against.weakened] == [
-        "evals/suite.json: GONE, removed",
-        "trials of HOURS: 3 → 1",
-    ]
+    assert (pipeline.check(JOB).verdict, found.verdict, found.against.verdict) == ("pass", *["inconclusive"] * 2)
+    assert (found.rules[1].undecided, found.rules[1].value.scenarios) == ((("GONE", 1), ("HOURS", 2), ("HOURS", 3)), 2)
 
 
 # --- trials without an answer ----------------------------------------------------------------
@@ -199,15 +219,14 @@ def test_trials_without_an_answer_have_none_at_the_ref_either(here, ended, verdi
     assert (found.verdict, found.against.verdict) == (verdict, verdict)
 
 
-def test_two_runs_and_a_file_are_judged_by_both_bars(here):
+def test_two_runs_are_judged_by_both_bars(here):
     made(here, STRICT, LOOSE, "10 am")
     put(here, {"evals/second.json": {"scenarios": [{"id": "S2", "input": "?", "answer": {"contains": "x"}}]}})
     commit(here, {})
     put(here, {"evals/second.json": {"scenarios": [{"id": "S2", "input": "?", "answer": {"contains": "y"}}]}})
     record(here / "runs" / "two", here / "evals" / "second.json", lambda _id, _trial: "y")
-    Path("more.jsonl").write_text('{"id": "M", "passed": true, "agent_version": "1.0"}\n')
-    found = at_ref.check_against_ref(Job(("runs/one", "runs/two", "more.jsonl")), "main")
-    assert (found.counts.scenarios, found.verdict, found.against.verdict) == (3, "fail", "fail")
+    found = at_ref.check_against_ref(Job(("runs/one", "runs/two")), "main")
+    assert (found.counts.scenarios, found.verdict, found.against.verdict) == (2, "fail", "fail")
 
 
 def test_an_interrupted_run_is_refused_before_it_is_graded(here):
