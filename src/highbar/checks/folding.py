@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -46,39 +46,66 @@ LOOK_ALIKES = MappingProxyType(
         "7": "𐓒𑣆𝈒",
         "8": "Ȣȣ৪੪ଃ𐌚",
         "9": "৭੧୨൭ⳊꝮ𑢬𑣌𑣖",
-        "a": "ɑΑαАаᎪᗅᴀ⍺ꓮ𐊠𖽀",
-        "b": "ƄʙΒβВЬвьᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
-        "c": "СсᏟᴄⲤⲥꓚꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
-        "d": "đԁᎠᏧᑯᗞᗪᴅꓒꓓ",
-        "e": "ΕεЕеҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮",
-        "f": "ϜքᖴẝꓝꜰꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓",
-        "g": "ƍɡɢԌցᏀᏳᶃꓖ",
-        "h": "ħʜΗНнһհᎻᏂᕼⲎꓧ𐋏",
-        "i": "ıƖǀɩɪΙιІіӀӏ۱Ꭵᛁ∣⍳⏽Ⲓⵏꓲꙇꭵ𐊊𐌉𐌠𑣃𖼨",
-        "j": "ͿϳЈјյᎫᒍᴊꓙꞲ",
-        "k": "ΚκКкᏦᛕᴋⲔꓗ𐔘",
-        "l": "łƖǀʟΙІӀӏ۱Ꮮᒪᛁ∣⏽ⲒⳐⵏꓡꓲ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𖼖𖼨𝈪",
-        "m": "ΜμϺМмᎷᗰᛖᴍⲘꓟ𐊰𐌑",
-        "n": "ɴΝηոռⲚꓠ𐔓",
-        "o": "øΟοσОоՕօ۵०০੦૦ଠ୦௦ం౦ಂ೦ംഠ൦ං๐໐ဝ၀ჿዐᴏᴑⲞⲟⵔ〇ꓳꬽ𐊒𐊫𐐄𐐬𐓂𐓪𐔖𑓐𑢵𑣈𑣗𑣠",
-        "p": "ΡρРрքᏢᑭᴘ⍴Ⲣⲣꓑ𐊕",
-        "q": "ԛգզⵕ",
-        "r": "ƦʀгᎡᏒᖇᴦⲅꓣꭇꭈꮁ𐒴𖼵𝈖",
-        "s": "ƽςЅѕՏᏕᏚꓢꜱꮪ𐊖𐐠𐑈𑣁𖼺",
-        "t": "ΤτТтᎢᴛ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼𖼊🝨",
-        "u": "ʋυՍսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓎𐓶𑢸𑣘𖽂",
-        "v": "νѴѵ۷Ꮩᐯᴠ∨⋁ⴸꓦꛟꮩ𐔝𑜆𑢠𑣀𖼈𝈍",
-        "w": "ɯωѡԜԝաᎳᏔᴡꓪꮃ𑜊𑜎𑜏𑣦𑣯",
+        "a": "ɑΑαАаᎪᗅᴀ⍺ꓮ𐊠𖽀ᗩ₳",
+        "b": "ƄʙΒβВЬвьᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁ᗸᙖᙝ฿",
+        "c": "СсᏟᴄⲤⲥꓚꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌ᑕᑢᑦᙅ₵₡",
+        "d": "đԁᎠᏧᑯᗞᗪᴅꓒꓓᗫᕍ",
+        "e": "ΕεЕеҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮ᗴᕮᙓᘿᗕ",
+        "f": "ϜքᖴẝꓝꜰꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓ᖵ₣",
+        "g": "ƍɡɢԌցᏀᏳᶃꓖᘜ₲",
+        "h": "ħʜΗНнһհᎻᏂᕼⲎꓧ𐋏ᖺ",
+        "i": "ıƖǀɩɪΙιІіӀӏ۱Ꭵᛁ∣⍳⏽Ⲓⵏꓲꙇꭵ𐊊𐌉𐌠𑣃𖼨ᓰ",
+        "j": "ͿϳЈјյᎫᒍᴊꓙꞲᒎᒚ",
+        "k": "ΚκКкᏦᛕᴋⲔꓗ𐔘₭",
+        "l": "łƖǀʟΙІӀӏ۱Ꮮᒪᛁ∣⏽ⲒⳐⵏꓡꓲ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𖼖𖼨𝈪ᒫ",
+        "m": "ΜμϺМмᎷᗰᛖᴍⲘꓟ𐊰𐌑ᙢᙏᘻ₥",
+        "n": "ɴΝηոռⲚꓠ𐔓ᑎᘉᙁ₦",
+        "o": "øΟοσОоՕօ۵०০੦૦ଠ୦௦ం౦ಂ೦ംഠ൦ං๐໐ဝ၀ჿዐᴏᴑⲞⲟⵔ〇ꓳꬽ𐊒𐊫𐐄𐐬𐓂𐓪𐔖𑓐𑢵𑣈𑣗𑣠ᗝᓍᝪᐤ",
+        "p": "ΡρРрքᏢᑭᴘ⍴Ⲣⲣꓑ𐊕ᖘᕈᑮ₱",
+        "q": "ԛգզⵕᑫᕴᕿ",
+        "r": "ƦʀгᎡᏒᖇᴦⲅꓣꭇꭈꮁ𐒴𖼵𝈖ᖆ",
+        "s": "ƽςЅѕՏᏕᏚꓢꜱꮪ𐊖𐐠𐑈𑣁𖼺ᔕᔆᔖ₴",
+        "t": "ΤτТтᎢᴛ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼𖼊🝨ᖶᐪ₮",
+        "u": "ʋυՍսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓎𐓶𑢸𑣘𖽂ᑘᓑ",
+        "v": "νѴѵ۷Ꮩᐯᴠ∨⋁ⴸꓦꛟꮩ𐔝𑜆𑢠𑣀𖼈𝈍ᐺᕓ",
+        "w": "ɯωѡԜԝաᎳᏔᴡꓪꮃ𑜊𑜎𑜏𑣦𑣯ᗯᙡᘺ₩",
         "x": "×ΧχХхᕁᕽ᙭᙮ᚷ╳⤫⤬⨯ⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬",
-        "y": "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃",
-        "z": "ΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥",
+        "y": "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃ᖻ",
+        "z": "ΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥ᘔᙆ",
     }
 )
 """The characters that a reader takes for an ASCII letter or digit.
 
-From Unicode's table of confusable characters (UTS 39), without those that compatibility form (NFKD) already maps, and
-with a few small capitals and lower-case letters. A character that looks like a capital I means both `i` and `l`.
+From Unicode's table of confusable characters (UTS 39), without those that compatibility form (NFKD) already maps, with
+a few small capitals and lower-case letters, and with the syllables and signs of money that are used as letters for
+show. A character that looks like a capital I means both `i` and `l`. Letters that are Latin by name need no place here.
 """
+_PAIRS = ("AA", "AE", "AO", "AU", "AV", "AY", "LL", "OE", "OO", "OU", "TH", "TZ", "UE", "UI", "UO", "VY")
+_NAMED = {
+    "ALPHA": "a",
+    "BAR": "",
+    "BETA": "b",
+    "CHI": "x",
+    "ENG": "n",
+    "ETH": "d",
+    "IOTA": "i",
+    "KRA": "k",
+    "OMEGA": "w",
+    "OPEN-O": "o",
+    "REVERSED-SCHWA": "e",
+    "ROTUNDA": "",
+    "SCHWA": "e",
+    "UPSILON": "u",
+    **{pair: pair.lower() for pair in _PAIRS},
+}
+"""How the names of Latin letters end that have no single letter for it; empty where the word before it has."""
+_SQUARED = re.compile(r"(?:NEGATIVE )?SQUARED ([A-Z]{2,4})(?: WITH .*)?")
+_FRAMED_NUMBER = re.compile("(?:CIRCLED|PARENTHESIZED) (?:.* )?(?:DIGIT|NUMBER)|(?:DIGIT|NUMBER) .*(?:FULL STOP|COMMA)")
+_OUTLINED = dict(zip(range(0x1CCD6, 0x1CCFA), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True))
+"""Letters and digits of Unicode 16, which Python may not know yet."""
+OPTIONAL = MappingProxyType({chr(0x1FFFE + 0x10000 * (i // 2) + i % 2): chr(ord("a") + i) for i in range(26)})
+"""Noncharacter code points, used as placeholders for letters that a reader may take for a mark, or not see at all."""
+_OPTIONAL_OF = {letter: placeholder for placeholder, letter in OPTIONAL.items()}
 
 
 class _FoldTable(dict[int, str]):
@@ -185,7 +212,11 @@ def _look_alike_letters() -> tuple[Mapping[str, str], Mapping[str, str]]:
 _LETTER_OF, PLACEHOLDERS = _look_alike_letters()
 
 
-def _strict(character: str, dropped: re.Pattern[str]) -> str:
+def _strict(character: str, is_dropped: Callable[[str], bool]) -> str:
+    if character.isascii() and character.isprintable():
+        return character.lower()
+    if (named := _by_name(character)) is not None:
+        return named
     if _is_invisible(character):
         return ""
     simple = _simple(character)
@@ -194,7 +225,34 @@ def _strict(character: str, dropped: re.Pattern[str]) -> str:
     # Twice, because folding the case can give characters that have a compatibility form or are look-alikes.
     compatible = "".join(_as_seen(part) for part in unicodedata.normalize("NFKD", simple))
     folded = unicodedata.normalize("NFKD", compatible.casefold())
-    return dropped.sub("", "".join(_as_seen(part) for part in folded if not _is_invisible(part)))
+    seen = "".join(_as_seen(part) for part in folded if not _is_invisible(part))
+    return "".join(part for part in seen if not is_dropped(part))
+
+
+def _by_name(character: str) -> str | None:
+    """What a character shows that has another meaning in compatibility form, or none; None for most."""
+    if ord(character) in _OUTLINED:
+        return _OUTLINED[ord(character)]
+    name = unicodedata.name(character, "")
+    if name.startswith(("COMBINING LATIN ", "TAG LATIN ")):
+        letter = _letter_in(name)
+        return _OPTIONAL_OF.get(letter or "")
+    if name.startswith("PARENTHESIZED LATIN "):
+        return _letter_in(name)
+    if unicodedata.category(character) == "No" and _FRAMED_NUMBER.search(name):
+        value = unicodedata.numeric(character)
+        return str(int(value)) if value == int(value) else None
+    squared = _SQUARED.fullmatch(name) if "\U0001f100" <= character <= "\U0001f1ff" else None
+    return squared[1].lower() if squared else None
+
+
+def _letter_in(name: str) -> str | None:
+    """The ASCII letter of which a name says that the character is a form of it; None if it says no such thing."""
+    words = name.partition(" WITH ")[0].split()
+    if "LATIN" not in words and words[:2] != ["REGIONAL", "INDICATOR"]:
+        return None
+    last = words[-2] if _NAMED.get(words[-1]) == "" else words[-1]
+    return last.lower() if len(last) == 1 else _NAMED.get(last)
 
 
 def _as_seen(character: str) -> str:
@@ -202,16 +260,33 @@ def _as_seen(character: str) -> str:
     if character in _LETTER_OF:
         return _LETTER_OF[character]
     digit = unicodedata.decimal(character, None)
-    return _simple(character) if digit is None else str(digit)
+    if digit is not None:
+        return str(digit)
+    if character.isascii() or character.casefold().isascii():
+        return _simple(character)
+    return _letter_in(unicodedata.name(character, "")) or _simple(character)
 
 
-_NOT_ACCENTS = re.compile(f"(?!{_ACCENTS.pattern}){_MARK.pattern}")
+def _is_mark(character: str, *, accents: bool, of_all_scripts: bool) -> bool:
+    if character.isascii():
+        return False
+    category = unicodedata.category(character)
+    if category == "Me" or (of_all_scripts and category == "Mn") or _MARK.match(character):
+        return not (accents and _ACCENTS.match(character))
+    return False
+
+
 _LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 # Patterns are searched in this form, so that `^`, `$` and `.` must see the lines of the original.
 _SIMPLE = _FoldTable(lambda character: character if character in _LINE_BREAKS else _simple(character))
 _PLAIN = _FoldTable(_plain)
-_STRICT = _FoldTable(lambda character: _strict(character, _MARK))
-_STRICT_WITH_ACCENTS = _FoldTable(lambda character: _strict(character, _NOT_ACCENTS))
+_STRICT = {
+    (accents, bare): _FoldTable(
+        partial(_strict, is_dropped=partial(_is_mark, accents=accents, of_all_scripts=bare)),
+    )
+    for accents in (False, True)
+    for bare in (False, True)
+}
 
 
 def simple(text: str) -> str:
@@ -224,17 +299,22 @@ def plain_form(text: str) -> Folded:
     return _remembered_plain(text) if len(text) <= MOST_REMEMBERED else _fold(text, _PLAIN)
 
 
-def strict(text: str, *, accents: bool) -> Folded:
-    """`text` in the strict form; without `accents`, é is e."""
+def strict(text: str, *, accents: bool, bare: bool = False) -> Folded:
+    """`text` in the strict form; without `accents`, é is e; `bare`: without the marks of any script."""
     if len(text) <= MOST_REMEMBERED:
-        return _remembered_strict(text, accents=accents)
-    return _fold(text, _STRICT_WITH_ACCENTS if accents else _STRICT)
+        return _remembered_strict(text, accents=accents, bare=bare)
+    return _fold(text, _STRICT[accents, bare])
 
 
 @lru_cache(maxsize=1024)
-def has_accents(text: str) -> bool:
-    """Whether the strict form of `text` has an accent."""
-    return _ACCENTS.search(_fold(text, _STRICT_WITH_ACCENTS).text) is not None
+def marks_of(wanted: str) -> Mapping[str, bool]:
+    """How `strict` has to read marks for a text to be compared with `wanted`: with accents if it has any.
+
+    In a text that is compared with Latin letters, marks of other scripts say nothing and hide a letter.
+    """
+    folded = _fold(wanted, _STRICT[True, False]).text
+    accents = _ACCENTS.search(folded) is not None
+    return {"accents": accents, "bare": _ACCENTS.sub("", folded).isascii()}
 
 
 @lru_cache(maxsize=64)
@@ -243,8 +323,8 @@ def _remembered_plain(text: str) -> Folded:
 
 
 @lru_cache(maxsize=64)
-def _remembered_strict(text: str, *, accents: bool) -> Folded:
-    return _fold(text, _STRICT_WITH_ACCENTS if accents else _STRICT)
+def _remembered_strict(text: str, *, accents: bool, bare: bool) -> Folded:
+    return _fold(text, _STRICT[accents, bare])
 
 
 def _fold(text: str, table: _FoldTable) -> Folded:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from functools import lru_cache
 
-from highbar.checks.folding import simple
+from msgspec import Struct
+
+from highbar.checks.folding import PLACEHOLDERS, simple
 from highbar.checks.tree import Number, NumberIs
 from highbar.documents.limits import MOST_DIGITS
 
@@ -18,6 +21,18 @@ _GROUPED_BY_POINTS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
 _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
 _EXPONENT = re.compile(r"[eE][-+]?[0-9]+")
 _BETWEEN = re.compile(r"[^,]+")
+_DIGIT = f"[0-9{''.join(placeholder for placeholder, letters in PLACEHOLDERS.items() if letters[0].isdigit())}]"
+_JOINS = r"(?:[,.'`_~·٬٫،‧-]|\\[,;:! ]|\{,\}|&(?:nbsp|thinsp|#160|#8201|#8239);)"
+_GROUPS = re.compile(
+    "(?<!D)(?!0[.,])(?:D{1,3}(?:S D{3,4})+|D{1,4}(?:S D{4})+|D{1,2}(?:S D{2})*S D{3}|D+(?:['`_]D+)+)(?!D)".replace(
+        " ", ""
+    )
+    .replace("S", f"(?: |{_JOINS})")
+    .replace("D", _DIGIT)
+)
+"""Digits in groups, as they are written anywhere: 1 000, 1.000, 1'000, 1_0_0, 1,00,000, 1 0000, 4111-1111."""
+_PART = re.compile(f"[0-9]+(?:{_JOINS}[0-9]+)*")
+_SPLIT = re.compile(f"({_JOINS})")
 
 
 def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal, int, int]]:
@@ -48,8 +63,14 @@ def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal,
             yield from _comma_separated(run)
             continue
         if found is not None:
-            signed = before in ("-", "+") and not (start > 1 and _ends_something(digits[start - 2]))
-            yield (found.copy_negate() if before == "-" else found) if signed else found, start - signed, end
+            yield _with_sign(found, digits, start, end)
+
+
+def _with_sign(found: Decimal, digits: str, start: int, end: int) -> tuple[Decimal, int, int]:
+    before = digits[start - 1] if start else ""
+    if before in ("-", "+") and not (start > 1 and _ends_something(digits[start - 2])):
+        return (found.copy_negate() if before == "-" else found), start - 1, end
+    return found, start, end
 
 
 def _comma_separated(run: re.Match[str]) -> Iterator[tuple[Decimal, int, int]]:
@@ -87,6 +108,11 @@ def is_wanted(found: Number, check: NumberIs) -> bool:
     return any(low <= found <= high for low, high in _bounds(check))
 
 
+def most_digits(check: NumberIs) -> int:
+    """The digits before the point of the largest number that the check wants."""
+    return max(max(Decimal(end).adjusted() + 1, 1) for pair in _bounds(check) for end in pair)
+
+
 @lru_cache(maxsize=256)
 def _bounds(check: NumberIs) -> tuple[tuple[Decimal, Decimal], ...]:
     """The least and the greatest number that is near enough to each wanted one, exact."""
@@ -96,3 +122,89 @@ def _bounds(check: NumberIs) -> tuple[tuple[Decimal, Decimal], ...]:
         exact = [(Decimal(wanted), abs(Decimal(wanted))) for wanted in check.wanted]
         margins = [(wanted, size * magnitude if check.relative else size) for wanted, magnitude in exact]
         return tuple((wanted - margin, wanted + margin) for wanted, margin in margins)
+
+
+class Ungrouped(Struct, frozen=True):
+    """A text without what separates the groups of its numbers."""
+
+    text: str
+    pieces: tuple[tuple[int, int], ...]
+    """Where each piece begins: in this text, and in the original."""
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """The stretch of the original for one of this text, which is not empty."""
+        return self._origin(start), self._origin(end - 1) + 1
+
+    def _origin(self, index: int) -> int:
+        begins, in_original = self.pieces[bisect_right(self.pieces, (index, 1 << 62)) - 1]
+        return in_original + index - begins
+
+
+def ungroup(folded: str) -> Ungrouped:
+    """A text in the strict form, with every number that is written in groups of digits as one run of digits."""
+    parts: list[str] = []
+    pieces: list[tuple[int, int]] = []
+    length = at = 0
+
+    def add(start: int, end: int) -> None:
+        nonlocal length
+        pieces.append((length, start))
+        parts.append(folded[start:end])
+        length += end - start
+
+    for groups in _GROUPS.finditer(folded):
+        add(at, groups.start())
+        for run in _DIGITS.finditer(folded, groups.start(), groups.end()):
+            add(*run.span())
+        at = groups.end()
+    add(at, len(folded))
+    return Ungrouped("".join(parts), tuple(pieces))
+
+
+_DIGITS = re.compile(f"{_DIGIT}+")
+
+
+def grouped_numbers(folded: str, digits: int) -> Iterator[tuple[Decimal, int, int]]:
+    """Each number of at most so many digits that a reader may see in a text, if digits are grouped in any way.
+
+    What is ambiguous is several numbers: 1.000 and 1,000 are 1000 and 1. Where spaces are between groups, a number may
+    begin and end at each of them.
+    """
+    parts = list(_PART.finditer(folded))
+    for first, part in enumerate(parts):
+        for reading in _readings(part[0]):
+            yield _with_sign(reading, folded, *part.span())
+        whole, end = part[0], part.end()
+        for following in range(first + 1, len(parts)):
+            after = parts[following]
+            if folded[end : after.start()] != " " or not whole.isdecimal() or len(whole) > digits:
+                break
+            last, fraction = (after[0], "") if after[0].isdecimal() else _split_fraction(after[0])
+            if not (len(last) in (3, 4) or (len(last) == 2 and len(whole) < 9 and not fraction)):
+                break
+            whole, end = whole + last, after.end()
+            found = _decimal(f"{whole}.{fraction or 0}")
+            if found is not None and len(last) != 2:
+                yield _with_sign(found, folded, part.start(), end)
+            if fraction:
+                break
+
+
+def _readings(part: str) -> Iterator[Decimal]:
+    """The numbers that a run of digits without spaces may be, if there is something between its digits."""
+    if part.isdecimal():
+        return
+    wholes = [ungroup(part).text]
+    integer, fraction = _split_fraction(part)
+    if fraction:
+        wholes.append(f"{ungroup(integer).text}.{fraction}")
+    for whole in wholes:
+        found = _decimal(whole) if _DECIMAL.fullmatch(whole) else None
+        if found is not None:
+            yield found
+
+
+def _split_fraction(part: str) -> tuple[str, str]:
+    """What is before the last mark, and what is after it if it may be a decimal point."""
+    *before, mark, after = _SPLIT.split(part)
+    return ("".join(before), after) if mark in ",.·٫'" else (part, "")

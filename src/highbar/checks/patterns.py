@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from highbar.checks.folding import PLACEHOLDERS
+from highbar.checks.folding import OPTIONAL, PLACEHOLDERS
 from highbar.checks.values import replace_surrogates
 
 _OPENING = re.compile(r"(?:\((?:\?(?:P?<\w+>|[a-zA-Z-]*:|[a-zA-Z-]+\)))?|\[\^?)*")
@@ -69,16 +69,38 @@ def search(pattern: str, text: str, *, any_case: bool = False) -> tuple[int, int
     return None if found is None else found.span()
 
 
-def search_folded(text: str, wanted: str) -> tuple[int, int] | None:
-    """Where `wanted` first occurs in a text, both in the strict form, in which a placeholder means several letters."""
-    return search("".join(_class_of(character) for character in wanted), text)
+_OPTIONAL = f"[{''.join(OPTIONAL)}]"
+_HAS_PLACEHOLDER = re.compile(f"[{''.join(PLACEHOLDERS)}{''.join(OPTIONAL)}]")
+_HAS_OPTIONAL = re.compile(_OPTIONAL)
+
+
+def is_ambiguous(folded: str) -> bool:
+    """Whether a text in the strict form has a placeholder."""
+    return _HAS_PLACEHOLDER.search(folded) is not None
+
+
+def search_folded(text: str, wanted: str, *, start: bool = False, whole: bool = False) -> tuple[int, int] | None:
+    """Where `wanted` first occurs in a text, both in the strict form, in which a placeholder means several letters.
+
+    With `start`, only at its beginning; with `whole`, only if it is all of it.
+    """
+    between = f"{_OPTIONAL}*" if _HAS_OPTIONAL.search(text) else ""
+    # A letter that is wanted, and may be a mark, has to be there in no text.
+    pattern = between.join(_class_of(character) for character in wanted if character not in OPTIONAL)
+    if not pattern:
+        return None
+    if start or whole:
+        pattern = rf"\A{between}{pattern}"
+    return search(rf"{pattern}{between}\z" if whole else pattern, text)
 
 
 @lru_cache(maxsize=1024)
 def _class_of(character: str) -> str:
     """A pattern for one character of a folded text and the placeholders that may mean it."""
     own = PLACEHOLDERS.get(character, character)
-    others = "".join(placeholder for placeholder, letters in PLACEHOLDERS.items() if set(letters) & set(own))
+    others = "".join(
+        placeholder for placeholder, letters in {**PLACEHOLDERS, **OPTIONAL}.items() if set(letters) & set(own)
+    )
     if not others:
         return re.escape(str(replace_surrogates(character))).replace("\0", r"\x00")
     return f"[{own}{others}]"

@@ -9,16 +9,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from highbar.checks import call_checks, patterns, reply_checks, texts, value_checks
 from highbar.checks.evidence import cut_evidence
-from highbar.checks.folding import PLACEHOLDERS, simple, strict
+from highbar.checks.folding import OPTIONAL, PLACEHOLDERS, simple, strict
 from highbar.checks.limits import MOST_TEXT
 from highbar.checks.messages import own_messages
-from highbar.checks.numbers import is_wanted, numbers
+from highbar.checks.numbers import grouped_numbers, is_wanted, most_digits, numbers, ungroup
 from highbar.checks.tree import (
     Called,
     CalledInOrder,
@@ -42,6 +43,8 @@ from highbar.model.answer import Answer
 
 _AS_FIRST = str.maketrans({placeholder: letters[0] for placeholder, letters in PLACEHOLDERS.items()})
 _AS_LAST = str.maketrans({placeholder: letters[-1] for placeholder, letters in PLACEHOLDERS.items()})
+_AS_LETTERS = str.maketrans(dict(OPTIONAL))
+_AS_MARKS = str.maketrans(dict.fromkeys(OPTIONAL, ""))
 
 
 def find(check: Check, answer: Answer) -> Finding:
@@ -161,24 +164,28 @@ def _pattern(check: Matches, text: str) -> str | None:
             span = patterns.search(pattern, read, any_case=True)
             if span is not None:
                 return text[slice(*span)]
-        for accents in (False, True):
-            folded = strict(text, accents=accents)
+        for accents, bare in ((False, False), (False, True), (True, False), (True, True)):
+            folded = strict(text, accents=accents, bare=bare)
             # A placeholder means several letters, which a pattern cannot know: try the first and the last of them.
             forms = {folded.text, folded.text.translate(_AS_FIRST), folded.text.translate(_AS_LAST)}
             for form in sorted(forms):
                 span = patterns.search(pattern, form, any_case=True)
                 if span is not None:
                     return folded.stretch(*span) if span[0] < span[1] else ""
-            # A pattern may have é as one character, which the strict form splits in two.
-            composed = unicodedata.normalize("NFC", folded.text)
-            if accents and patterns.search(pattern, composed, any_case=True) is not None:
+            # In other forms places have moved. A pattern may have é as one character, which the strict form splits.
+            moved = {ungroup(form).text for form in forms}
+            moved |= {form.translate(marks) for form in forms for marks in (_AS_LETTERS, _AS_MARKS)} if bare else set()
+            moved |= {unicodedata.normalize("NFC", folded.text)} if accents else set()
+            if any(patterns.search(pattern, form, any_case=True) is not None for form in sorted(moved - forms)):
                 return text
     return None
 
 
 def _number(check: NumberIs, text: str) -> str | None:
-    folded = strict(text, accents=False)
-    for value, start, end in numbers(folded.text.translate(_AS_FIRST), inside_words=True):
+    folded = strict(text, accents=False, bare=True)
+    read = folded.text.translate(_AS_FIRST)
+    digits = most_digits(check)
+    for value, start, end in chain(numbers(read, inside_words=True), grouped_numbers(read, digits)):
         if is_wanted(value, check):
             return folded.stretch(start, end)
     return None

@@ -6,8 +6,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from highbar.checks.folding import PLACEHOLDERS, Folded, has_accents, plain_form, strict
-from highbar.checks.patterns import search_folded
+from highbar.checks.folding import Folded, marks_of, plain_form, strict
+from highbar.checks.numbers import Ungrouped, ungroup
+from highbar.checks.patterns import is_ambiguous, search_folded
 
 TextSpan = tuple[int, int]
 
@@ -80,25 +81,42 @@ def find_start_strictly(text: str, wanted: str) -> str | None:
 
 def is_equal_strictly(text: str, wanted: str) -> bool:
     """Whether a reader may take `text` for `wanted`."""
-    accents = has_accents(wanted)
-    sought = _strip_marks(strict(wanted, accents=accents).text)
-    found = _strip_marks(strict(text, accents=accents).text)
+    return any(_is_whole(*map(_strip_marks, forms)) for forms in _forms(text, wanted))
+
+
+def _is_whole(found: str, sought: str) -> bool:
+    if is_ambiguous(found):
+        return bool(sought) and search_folded(found, sought, whole=True) is not None
     return len(found) == len(sought) > 0 and _look(found, sought) is not None
 
 
+def _forms(text: str, wanted: str) -> Iterator[tuple[str, str]]:
+    """Both texts in the strict form, and then without what groups digits."""
+    marks = marks_of(wanted)
+    found, sought = strict(text, **marks).text, strict(wanted, **marks).text
+    yield found, sought
+    other = ungroup(found).text, ungroup(sought).text
+    if other != (found, sought):
+        yield other
+
+
 def _find_folded(text: str, wanted: str, look: Callable[[str, str], TextSpan | None]) -> str | None:
-    accents = has_accents(wanted)
-    sought = strict(wanted, accents=accents).text.strip()
+    marks = marks_of(wanted)
+    sought = strict(wanted, **marks).text.strip()
     if not sought:
         return None
-    folded: Folded = strict(text, accents=accents)
+    folded: Folded = strict(text, **marks)
     span = look(folded.text, sought)
+    if span is None and any(character.isdigit() for character in sought):
+        whole: Ungrouped = ungroup(folded.text)
+        span = look(whole.text, ungroup(sought).text)
+        span = whole.original(*span) if span else None
     return folded.stretch(*span) if span else None
 
 
 def _look(text: str, sought: str) -> TextSpan | None:
     # A look-alike of several letters is a placeholder, which equals each of them: only a pattern can express that.
-    if any(placeholder in text or placeholder in sought for placeholder in PLACEHOLDERS):
+    if is_ambiguous(text) or is_ambiguous(sought):
         return search_folded(text, sought)
     at = text.find(sought)
     return None if at < 0 else (at, at + len(sought))
@@ -106,9 +124,12 @@ def _look(text: str, sought: str) -> TextSpan | None:
 
 def _look_at_start(text: str, sought: str) -> TextSpan | None:
     for start in _starts(text):
-        span = _look(text[start : start + len(sought)], sought)
+        if is_ambiguous(text) or is_ambiguous(sought):
+            span = search_folded(text[start:], sought, start=True)
+        else:
+            span = (0, len(sought)) if text.startswith(sought, start) else None
         if span is not None:
-            return start, start + len(sought)
+            return start, start + span[1]
     return None
 
 
