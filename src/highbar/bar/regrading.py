@@ -24,6 +24,7 @@ from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
 
 if TYPE_CHECKING:  # only for the folder of a run
+    from highbar.bar.code_there import CodeThere
     from highbar.model import ResultsFile
     from highbar.model.job import ReadOrder
     from highbar.model.order import RunOrder
@@ -33,8 +34,8 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.suite import Judge, Suite
 
 _LARGEST_BESIDE = 2**20
-"""The largest file beside the suite, in bytes, that is copied for its checks: a module, a schema, a list of words."""
-_IN_CHECKS = (b"python", b"is_json")
+"""The largest file beside the suite, in bytes, that is copied for its checks: a schema, a list of tests."""
+_IN_CHECKS = (b"is_json",)
 """Words in a suite whose checks may need other files."""
 _NOT_ASKED = "the run did not ask it"
 _IN_OTHER_TOOLS = (b"prompts",)
@@ -121,13 +122,14 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     lost |= dict.fromkeys(changed_questions(history, suite), f"it is asked otherwise at {there.ref}")
     beside = there.folder / PurePosixPath(named).parent
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
-        grader = _grader(suite, beside, folder, history, stack)
+        grader = _grader(suite, there, beside, folder, history, stack)
         stream.writelines(_lines(path, history, grader, lost))
     weakened = tuple(_of_judge(history, suite, beside, named))
     notes = tuple(_notes(history, suite, there, named))
     version = suite.agent.version if suite.agent is not None else None
     rows = {path: str(target) if target.stat().st_size else ""}
     asked = frozenset({id_ for id_ in history.plan.trials if id_ in suite.scenarios} | lost.keys())
+    doubts = (*doubts, *_doubts(grader, there))
     return Regraded(rows, notes, weakened, doubts, () if version is None else (version,), asked)
 
 
@@ -216,7 +218,11 @@ def _read_suite(there: Revision, path: str) -> Suite:
 
     copy = read_with_files(there, path, checks=True)
     try:
-        return read(copy)
+        suite = read(copy)
+        if not _has_code(suite):
+            return suite
+        _code(there)
+        return read(copy)  # again, since the digests of its scenarios cover the modules of functions
     except InputError as error:
         problems = (
             replace(one, message=f"as it was at {there.ref}: {one.message}", file=there.renamed(one.file or ""))
@@ -225,9 +231,29 @@ def _read_suite(there: Revision, path: str) -> Suite:
         raise InputError(*problems) from None
 
 
-def _grader(suite: Suite, beside: Path, run: Path, history: JournalState, stack: ExitStack) -> Grader:
-    """The grader for the suite at the ref. It asks no judge: unchanged statements have their recorded judgments."""
+def _has_code(suite: Suite) -> bool:
+    """Whether a suite calls functions."""
+    from highbar.running.preparing import functions_of  # only for the folder of a run
+
+    return bool(functions_of(suite, tuple(suite.scenarios))) or any(judge.python for judge in suite.judges)
+
+
+def _code(there: Revision) -> CodeThere:
+    from highbar.bar.code_there import code_of  # few suites call functions
+
+    return code_of(there)
+
+
+def _doubts(grader: Grader, there: Revision) -> list[str]:
+    """Why it is not certain that what a grader called is what it is at the ref."""
     from highbar.running.functions import CheckFunctions  # only for the folder of a run
+
+    called = grader.functions
+    return _code(there).doubts(called.facts) if isinstance(called, CheckFunctions) and called.facts else []
+
+
+def _grader(suite: Suite, there: Revision, beside: Path, run: Path, history: JournalState, stack: ExitStack) -> Grader:
+    """The grader for the suite at the ref. It asks no judge: unchanged statements have their recorded judgments."""
     from highbar.running.grading import Grader  # likewise
     from highbar.running.judging.canaries import distrust  # likewise
     from highbar.running.judging.recorded import judgments_of  # likewise
@@ -239,7 +265,8 @@ def _grader(suite: Suite, beside: Path, run: Path, history: JournalState, stack:
         # If another judge judged, the answers of the judge at the ref are unknown.
         other = "another judge judged than at the ref" if _other_judge(history, suite, beside) else None
         judgments = stack.enter_context(judgments_of(run, history, distrust(judge.canaries) or other))
-    return Grader(suite, stack.enter_context(CheckFunctions(beside)), judgments=judgments)
+    functions = stack.enter_context(_code(there).functions(beside)) if _has_code(suite) else None
+    return Grader(suite, functions, judgments=judgments)
 
 
 def _of_judge(history: JournalState, suite: Suite, beside: Path, path: str) -> Iterator[Weakening]:

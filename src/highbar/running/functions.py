@@ -18,6 +18,7 @@ from highbar.checks.applying import FunctionFailed
 from highbar.errors import InputError, Problem
 from highbar.running.child import frames
 from highbar.running.child.process import LONGEST_END, LONGEST_START, FunctionProcess
+from highbar.running.watched import Elsewhere, Fact, facts_in
 
 LONGEST_CALL = 30.0
 """Seconds that a function of a check may take."""
@@ -34,10 +35,16 @@ class CheckFunctions:
 
     Modules are searched in the folder of the suite, then among installed ones. A call raises FunctionFailed if the
     function raises, ends its process, or takes longer than `limit` seconds. Use it with `with`, and in one thread.
+
+    With `elsewhere`, the functions run in a copy of the repository, and `facts` has what they read outside of it.
     """
 
-    def __init__(self, folder: Path, limit: float = LONGEST_CALL) -> None:
-        self._setup = {"role": "checks", "folder": str(folder.absolute()), "largest": _LARGEST}
+    def __init__(self, folder: Path, limit: float = LONGEST_CALL, elsewhere: Elsewhere | None = None) -> None:
+        self._setup: dict[str, Any] = {"role": "checks", "folder": str(folder.absolute()), "largest": _LARGEST}
+        self._elsewhere = elsewhere
+        if elsewhere is not None:
+            self._setup["watch"] = elsewhere.setup
+        self.facts: list[Fact] = []
         self._limit = limit
         self._process: FunctionProcess | None = None
         self._reader = frames.MessageReader(_LARGEST)
@@ -109,12 +116,21 @@ class CheckFunctions:
 
     def _start_process(self) -> FunctionProcess:
         self._reader = frames.MessageReader(_LARGEST)
-        self._process = FunctionProcess(self._setup)
+        there = self._elsewhere
+        folder, environment = (None, None) if there is None else (there.folder, there.environment())
+        self._process = FunctionProcess(self._setup, folder=folder, environment=environment)
         return self._process
 
     def _answer(self, process: FunctionProcess, request: bytes, limit: float) -> frames.Message:
         """Write the request, and read its answer. Raises EOFError if the process closes its pipe before that."""
         received: list[frames.Message] = []
+
+        def receive(message: frames.Message) -> None:
+            if message[0] == frames.NOTED:
+                self.facts += facts_in(message)
+            else:
+                received.append(message)
+
         # Reads while it still writes: otherwise two full pipes would make both processes wait forever.
         rest = memoryview(request)
         while not received:
@@ -122,7 +138,7 @@ class CheckFunctions:
             if process.requests in ready and rest:
                 with suppress(BrokenPipeError):  # the end of the replies, read below, says how the process ended
                     rest = rest[os.write(process.requests, rest) :]
-            if process.replies in ready and not self._reader.read(process.replies, received.append):
+            if process.replies in ready and not self._reader.read(process.replies, receive):
                 raise EOFError
         if len(received) > 1 or received[0][1] != self._calls:
             raise frames.BrokenMessage("an answer that nobody asked for")

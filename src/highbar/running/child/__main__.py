@@ -2,6 +2,7 @@
 
 The first message says what to load: {role: agent, name, folder, largest} or {role: checks, folder, largest}. The reply
 to `agent` is READY with {is_async, takes_scenario}, or REFUSED. Functions of checks are looked up when they are called.
+With `watch`, what they read is noted: see `watching`.
 """
 
 from __future__ import annotations
@@ -51,11 +52,12 @@ def _serve(requests: int, replies: int, shared: int) -> None:
             return
     setup: dict[str, Any] = received[0][3]
     # Load our own modules before the suite's folder is on the path: a module there may have any name, such as queue.
-    from highbar.running.child import checks, finding, threads  # noqa: F401  # see above
+    from highbar.running.child import checks, finding, threads, watching  # noqa: F401  # see above
 
     # Python uses stored bytecode for a changed file if its size and the second of its change are the same. Answers
     # would then come from code that no longer exists.
     sys.dont_write_bytecode = True
+    watching.begin(setup.get("watch"))
     sys.path.insert(0, setup["folder"])
     sys.argv[:] = [setup.get("name", "")]
     if setup["role"] == "agent":
@@ -66,7 +68,7 @@ def _serve(requests: int, replies: int, shared: int) -> None:
 
 
 def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int) -> None:
-    from highbar.running.child import finding, frames  # see _serve
+    from highbar.running.child import finding, frames, watching  # see _serve
     from highbar.running.child.slots import Slots  # see _serve
 
     try:
@@ -85,7 +87,7 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
     else:
         from highbar.running.child.threads import serve  # see above
     facts = {"is_async": is_async, "takes_scenario": takes_scenario}
-    frames.write_message(replies, frames.encoded(frames.READY, 0, 0.0, facts))
+    frames.write_message(replies, watching.facts_message() + frames.encoded(frames.READY, 0, 0.0, facts))
     serve(_with_scenario(function) if takes_scenario else function, requests, replies, Slots(shared), setup["largest"])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any
 
-from highbar.running.child import frames
+from highbar.running.child import frames, watching
 from highbar.running.child.finding import NoFunction, find_check
 from highbar.running.child.values import call_function
 
@@ -34,7 +34,8 @@ def serve(
 
     def receive(message: frames.Message) -> None:
         _, call, _, (name, *arguments) = message
-        frames.write_message(replies, answer(call, name, arguments))
+        reply = answer(call, name, arguments)
+        frames.write_message(replies, watching.facts_message() + reply)
 
     for message in received:
         receive(message)

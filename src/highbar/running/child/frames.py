@@ -31,6 +31,7 @@ RAISED = 14  # the value is the exception, in words
 TOO_LARGE = 15
 CANCELED = 16  # the value says whether a thread still runs the call
 DELAYS = 17  # the value is a list of milliseconds by which the loop was late
+NOTED = 18  # the value is a list of facts about what was read, see watching
 
 LARGEST = 2**31
 """Bytes of a message's value, by default."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
-from highbar.running.child import frames
+from highbar.running.child import frames, watching
 from highbar.running.child.clocks import monotonic, perf_counter
 from highbar.running.child.slots import Slots
 from highbar.running.child.values import describe_error, reply
@@ -51,7 +51,7 @@ class LoopWriter:
         if self._file < 0:
             return
         if not self._rest:
-            self._rest = memoryview(b"".join(self._waiting))
+            self._rest = memoryview(b"".join([watching.facts_message(), *self._waiting]))
             self._waiting.clear()
         try:
             self._rest = self._rest[os.write(self._file, self._rest) :]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from highbar.running.child import frames
@@ -24,8 +25,13 @@ _PIPE = 2**20  # bytes; many replies fit in it
 class FunctionProcess:
     """A process with its guardian and two pipes: `requests` to write to, `replies` to read from, both non-blocking."""
 
-    def __init__(self, setup: Mapping[str, Any]) -> None:
-        """Start the process, and send it what to load. Raises OSError if it cannot be started."""
+    def __init__(
+        self, setup: Mapping[str, Any], *, folder: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start the process, and send it what to load. Raises OSError if it cannot be started.
+
+        It runs in `folder` and with the variables in `environment`, or with ours.
+        """
         files: list[int] = []
         try:
             theirs_in, self.requests = _pipe(files)
@@ -39,7 +45,8 @@ class FunctionProcess:
                 stdout=subprocess.DEVNULL,  # of the guardian; prints of functions go to standard error
                 pass_fds=theirs,
                 start_new_session=True,  # only our process gets the Ctrl-C of the terminal
-                env=_environment(),
+                cwd=folder,
+                env=_environment(os.environ if environment is None else environment),
             )
         except OSError:
             for file in files:
@@ -117,9 +124,9 @@ def _above_standard(file: int, files: list[int]) -> int:
     return file
 
 
-def _environment() -> dict[str, str]:
-    """Our environment, without empty parts of PYTHONPATH: they mean the working folder, which must not be searched."""
-    environment = dict(os.environ)
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """These variables, without empty parts of PYTHONPATH: they mean the working folder, which must not be searched."""
+    environment = dict(variables)
     if "PYTHONPATH" in environment:
         parts = environment["PYTHONPATH"].split(os.pathsep)
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, parts))

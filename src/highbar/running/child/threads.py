@@ -10,7 +10,7 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from highbar.running.child import frames
+from highbar.running.child import frames, watching
 from highbar.running.child.slots import Slots
 from highbar.running.child.values import call_function
 
@@ -38,7 +38,8 @@ class ThreadWriter:
 
     def _write_all(self) -> None:
         while self._waiting:
-            data = memoryview(b"".join([self._waiting.popleft() for _ in range(len(self._waiting))]))
+            messages = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            data = memoryview(b"".join([watching.facts_message(), *messages]))
             while data:
                 try:
                     data = data[os.write(self._file, data) :]

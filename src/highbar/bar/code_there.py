@@ -1,0 +1,88 @@
+"""The functions of checks as they were at a ref: they run in a copy of its commit, and what else they read is noted."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from highbar.errors import InputError
+from highbar.language.phrases import some_and_more
+from highbar.load.commit_copy import CommitCopy, copy_commit
+from highbar.load.revision import Revision
+from highbar.running.functions import CheckFunctions
+from highbar.running.watched import Elsewhere, Fact, spared_folders
+
+
+class CodeThere:
+    """The code of a commit. It is copied when it is needed, once for all suites."""
+
+    def __init__(self, there: Revision) -> None:
+        self.there = there
+        self.copy: CommitCopy = copy_commit(there)
+        root = there.root.resolve()
+        missing = (*self.copy.missing, *self.copy.links)
+        self._elsewhere = Elsewhere(root, there.folder, spared_folders(root, (there.commit, "HEAD")), missing)
+
+    def functions(self, beside: Path) -> CheckFunctions:
+        """The functions of a suite in this folder of the copy, to be used with `with`."""
+        return CheckFunctions(beside, elsewhere=self._elsewhere)
+
+    def doubts(self, facts: Iterable[Fact]) -> list[str]:
+        """Why it is not certain that functions, which noted these facts, did what they would do at the ref.
+
+        Raises InputError if they need something of the commit that is not in this clone.
+        """
+        known = module_names(self.copy.paths)
+        modules: dict[str, str] = {}
+        found: dict[str, None] = {}
+        for kind, name, *more in facts:
+            match kind:
+                case "missing" if name in self.copy.missing:
+                    raise InputError(self.copy.missing[name])
+                case "missing":
+                    found[f"{name}, which is a link out of the repository at {self.there.ref}"] = None
+                case "module":
+                    modules.setdefault(more[0], name)
+                case "installed" if name in known:
+                    found[f"the installed module {name}, which {self.there.ref} has as well ({known[name]})"] = None
+                case "absent" if name in known:
+                    found[f"no module {name}, although {self.there.ref} has it ({known[name]})"] = None
+                case "program":
+                    found[f"the program {name}, whose files are not known"] = None
+                case "file" | "listed":
+                    found[name] = None
+        for place, module in modules.items():
+            found.pop(place, None)
+            found[f"the module {module} from {place}"] = None
+        return [f"checks used more than {self.there.ref} has: {some_and_more(list(found))}"] if found else []
+
+
+@lru_cache(maxsize=1)
+def code_of(there: Revision) -> CodeThere:
+    """The code of a commit. Raises InputError if it cannot be copied."""
+    return CodeThere(there)
+
+
+@lru_cache(maxsize=1)
+def module_names(paths: frozenset[str]) -> dict[str, str]:
+    """The names by which the modules among these files can be imported, and the file of each.
+
+    A folder without `__init__.py` may be where names begin, or a part of the name of what is in it.
+
+    >>> module_names(frozenset({"src/pets/__init__.py", "src/pets/cat.py"}))["pets.cat"]
+    'src/pets/cat.py'
+    """
+    packages = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == "__init__.py"}
+    return {name: path for path in sorted(paths) for name in _names(path, packages)}
+
+
+def _names(path: str, packages: set[str]) -> Iterator[str]:
+    stem, ending = posixpath.splitext(path)
+    if ending not in {".py", ".pyx", ".so", ".pyd"}:
+        return
+    parts = stem.removesuffix("/__init__").split("/")
+    for start in range(len(parts)):
+        if not start or "/".join(parts[:start]) not in packages:
+            yield ".".join(parts[start:]).partition(".cpython-")[0]

@@ -1,0 +1,341 @@
+"""What the user's functions read below a folder: files, listings of folders, modules; and programs that they start.
+
+    begin({"root": …, "copy": …, "spared": […], "missing": […], "digests": …})
+    facts_message()               what was noted since the last time, as lists of plain values
+
+`root` is a repository. With a `copy` of one of its commits, modules are found there instead: each place below the
+repository on the path of modules, and in what an installed finder of modules says, becomes the same place in the copy.
+Files below a folder in `spared` are not noted: installed packages may lie in the repository without being part of it.
+`missing` are places in the copy that it does not have. With `digests`, the content of every file is noted, too.
+
+    ["file", path, digest]        a file or folder was read or looked for; `folder`, or null if there is nothing
+    ["listed", path, names]       a function listed a folder
+    ["searched", path, names]     Python searched a folder for modules
+    ["module", name, path]        a module comes from the repository, and not from its copy
+    ["installed", name]           an installed module, or a package as a whole
+    ["absent", name]              there is no such module
+    ["program", name]             another program was started, or this process forked: what they read is not known
+    ["missing", path]             something was looked for in the copy that it does not have
+
+Paths are relative to the root. Python reports what it opens; a library in C may open files by itself, unseen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from importlib import _bootstrap_external, invalidate_caches
+from typing import Any
+
+from highbar.running.child import frames
+from highbar.running.child.finders import LastFinder, MovingFinder
+
+Fact = list[Any]
+_NOT_ALONE = frozenset({"highbar", "msgspec"})
+"""Packages that are loaded here without any function."""
+_OF_IMPORT = "<frozen importlib._bootstrap_external>"
+_PROGRAMS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn")
+_FORKS = ("os.fork", "os.forkpty")
+_LOOKS = ("stat", "lstat", "access", "readlink")
+"""Functions of `os` that look at a file without opening it, about which Python reports nothing."""
+_SETS = (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.supports_follow_symlinks)
+_CHUNK = 2**20
+
+
+_begun: list[Watch] = []
+
+
+def begin(setup: dict[str, Any] | None) -> None:
+    """Watch this process, if there is a setup for that."""
+    if setup is not None:
+        _begun.append(Watch(setup))
+        _begun[-1].begin()
+
+
+def facts_message() -> bytes:
+    """The message with what was noted since the last one; empty if there is nothing, or nothing is watched.
+
+    It goes before the message with the answer that it may have led to.
+    """
+    facts = [fact for watch in _begun for fact in watch.take()]
+    return frames.encoded(frames.NOTED, 0, 0.0, facts) if facts else b""
+
+
+class Watch:
+    """Notes what is read. `begin` cannot be undone."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self._root: str = setup["root"]
+        self._copy: str | None = setup.get("copy")
+        self._spared: list[str] = setup["spared"]
+        self._missing: list[str] = setup.get("missing", [])
+        self._digests: bool = setup.get("digests", False)
+        self._known: set[tuple[str, ...]] = set()
+        self._modules: set[str] = set()
+        self._facts: deque[Fact] = deque()  # its methods are atomic
+        self._busy = threading.local()
+
+    def begin(self) -> None:
+        """Note everything from now on, and what has been loaded already."""
+        originals = _bootstrap_external.cache_from_source
+
+        def cache_from_source(path: str, *rest: Any, **named: Any) -> str:
+            # Python would read stored bytecode in place of the source, which need not be the same.
+            if self._place(path) is not None:
+                raise NotImplementedError
+            found: str = originals(path, *rest, **named)
+            return found
+
+        _bootstrap_external.cache_from_source = cache_from_source  # type: ignore[assignment]
+        if self._copy is not None:
+            sys.path[:] = map(self.moved, sys.path)
+            sys.meta_path[:] = [MovingFinder(sys.meta_path, self.moved, self.quietly)]
+        sys.meta_path.append(LastFinder(self.note))
+        sys.path_importer_cache.clear()
+        invalidate_caches()
+        for name in _LOOKS:
+            self._wrap(name)
+        sys.addaudithook(self._heard)
+
+    def take(self) -> list[Fact]:
+        """What was noted since the last time."""
+        self.quietly(self._note_modules)
+        return [self._facts.popleft() for _ in range(len(self._facts))]
+
+    def quietly(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of ours, and note nothing that it reads."""
+        before, self._busy.is_on = self._is_busy, True
+        try:
+            return function(*arguments)
+        finally:
+            self._busy.is_on = before
+
+    def moved(self, path: str) -> str:
+        """The same place in the copy; the path itself if it is not in the repository."""
+        place = self.quietly(self._place, path) if path else None
+        if place is None or self._copy is None or not os.path.isabs(path):  # noqa: PTH117 - pathlib is slow to load
+            return path
+        self._note_missing(place)
+        return os.path.normpath(os.path.join(self._copy, place))  # noqa: PTH118 - likewise
+
+    def note(self, kind: str, *values: Any) -> None:
+        """Note a fact once."""
+        key = (kind, *map(repr, values[:1]))
+        if key not in self._known:
+            self._known.add(key)
+            self._facts.append([kind, *values])
+
+    # --- places ----------------------------------------------------------------------------------
+
+    @property
+    def _is_busy(self) -> bool:
+        return getattr(self._busy, "is_on", False)
+
+    def _place(self, path: Any) -> str | None:
+        """Where a path is in the repository; None if it is elsewhere, in the copy, or spared."""
+        real = _real(path)
+        if real is None or (self._copy is not None and _is_in(real, self._copy)) or not _is_in(real, self._root):
+            return None
+        if any(_is_in(real, folder) for folder in self._spared):
+            return None
+        return os.path.relpath(real, self._root)
+
+    def _note_missing(self, place: str) -> None:
+        for one in self._missing:
+            if place == one or place.startswith(f"{one}/"):
+                self.note("missing", one)
+
+    # --- what is read ----------------------------------------------------------------------------
+
+    def _heard(self, event: str, arguments: Sequence[Any]) -> None:
+        heard = _EVENTS.get(event)
+        if heard is None or self._is_busy:
+            return
+        try:
+            self.quietly(heard, self, *arguments)
+        except Exception:  # noqa: BLE001 - whoever reads must not see it, and what cannot be noted is not known
+            self.note("program", f"something that cannot be followed ({event})")
+
+    def _wrap(self, name: str) -> None:
+        original = getattr(os, name)
+
+        def look(path: Any, *rest: Any, **named: Any) -> Any:
+            if not self._is_busy and not isinstance(path, int):
+                self.quietly(self._looked, path)
+            return original(path, *rest, **named)
+
+        look.__name__ = name
+        setattr(os, name, look)
+        for names in _SETS:
+            if original in names:
+                names.add(look)
+
+    def _looked(self, path: Any) -> None:
+        # Whoever resolves the path of an installed package looks at every folder above it.
+        real = _real(path)
+        if real is not None and not any(_is_in(one, real) for one in (self._root, *self._spared)):
+            self.read(path)
+
+    def opened(self, path: Any, _mode: Any = None, flags: Any = 0, *_: Any) -> None:
+        """A file is opened. What is only written tells a function nothing."""
+        if isinstance(path, int) or (isinstance(flags, int) and flags & os.O_ACCMODE == os.O_WRONLY):
+            return
+        self.read(path)
+        real = _real(path)
+        # Whoever holds a folder above the repository can open everything in it by a path relative to that folder.
+        if real is not None and os.path.isdir(real) and _is_in(self._root, real):  # noqa: PTH112 - pathlib is slow to load
+            self.note("program", f"a handle of the folder {real}")
+
+    def read(self, path: Any, *_: Any) -> None:
+        """A file is read, or looked at."""
+        if isinstance(path, int):
+            return
+        place = self._place(path)
+        if place is not None:
+            if ("file", repr(place)) not in self._known:
+                self.note("file", place, self._content(path))
+            return
+        real = _real(path) if self._missing else None
+        if real is not None and self._copy is not None and _is_in(real, self._copy):
+            self._note_missing(os.path.relpath(real, self._copy))
+            named = os.path.abspath(os.fsdecode(os.fspath(path)))  # noqa: PTH100 - it may be a link
+            self._note_missing(os.path.relpath(named, self._copy))
+
+    def _content(self, path: Any) -> str | None:
+        if os.path.isdir(path):  # noqa: PTH112 - pathlib is slow to load
+            return "folder"
+        if not self._digests:
+            return None
+        digest = hashlib.sha256()
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - likewise
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+        except OSError:
+            return None
+        return digest.hexdigest()
+
+    def listed(self, path: Any = None) -> None:
+        """A folder is listed."""
+        if isinstance(path, int):  # it was opened, which was noted
+            return
+        place = self._place(path or os.curdir)
+        frame = sys._getframe(3)  # noqa: SLF001 - there is no other way to know who asks
+        is_import = frame.f_code.co_filename == _OF_IMPORT
+        if place is None:
+            self.read(path or os.curdir)
+        elif not is_import or self._copy is None:
+            self.note("searched" if is_import else "listed", place, _names(path or os.curdir))
+
+    def started(self, program: Any, arguments: Any = None, *_: Any) -> None:
+        """A program is started."""
+        first = program or (arguments[0] if isinstance(arguments, list | tuple) and arguments else arguments)
+        self.note("program", _text(first))
+
+    def forked(self, *_: Any) -> None:
+        """This process makes a copy of itself, whose notes are its own."""
+        self.note("program", "a copy of its own process")
+
+    def imported(self, _name: Any, file: Any = None, *_: Any) -> None:
+        """A module is imported; there is a file if it is a library."""
+        if file:
+            self.read(file)
+
+    def connected(self, database: Any, *_: Any) -> None:
+        """A database is opened."""
+        self.read(_text(database).removeprefix("file:").partition("?")[0])
+
+    def reached(self, _socket: Any, address: Any, *_: Any) -> None:
+        """A socket is connected; the address of one that is a file is its path."""
+        if isinstance(address, str | bytes):
+            self.read(address)
+
+    # --- modules ---------------------------------------------------------------------------------
+
+    def _note_modules(self) -> None:
+        """Note what has been imported since the last time."""
+        new = [name for name in list(sys.modules) if name not in self._modules]
+        if not new:
+            return
+        self._modules.update(new)
+        for name in new:
+            self._note_module(name, getattr(sys.modules.get(name), "__dict__", None) or {})
+        for library in _libraries():
+            self.read(library)
+
+    def _note_module(self, name: str, names: dict[str, Any]) -> None:
+        file = names.get("__file__")
+        spec = names.get("__spec__")
+        places = [file, getattr(spec, "origin", None) if getattr(spec, "has_location", False) else None]
+        places += list(names.get("__path__") or ())
+        for path in dict.fromkeys(one for one in places if isinstance(one, str)):
+            place = self._place(path)
+            if place is not None:
+                self.note("module", name, place)
+                self.read(path)
+        top, _, inside = name.partition(".")
+        if not isinstance(file, str) or top in _NOT_ALONE or top in sys.stdlib_module_names:
+            return
+        around = sys.modules.get(name.rpartition(".")[0]) if inside else None
+        if getattr(around, "__file__", None) is not None:
+            return  # its package is noted
+        real = _real(file)
+        is_copied = real is not None and self._copy is not None and _is_in(real, self._copy)
+        if not is_copied and self._place(file) is None:
+            self.note("installed", name)
+
+
+_EVENTS: dict[str, Callable[..., None]] = {
+    "open": Watch.opened,
+    "os.chdir": Watch.read,
+    "os.listdir": Watch.listed,
+    "os.scandir": Watch.listed,
+    "import": Watch.imported,
+    "ctypes.dlopen": Watch.read,
+    "sqlite3.connect": Watch.connected,
+    "socket.connect": Watch.reached,
+    "subprocess.Popen": Watch.started,
+    **dict.fromkeys(_PROGRAMS, Watch.started),
+    **dict.fromkeys(_FORKS, Watch.forked),
+}
+
+
+def _real(path: Any) -> str | None:
+    """The path without links; None for what is no path."""
+    try:
+        return os.path.realpath(os.fsdecode(os.fspath(path)))
+    except (TypeError, ValueError, OSError):
+        return None
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _names(path: Any) -> list[str]:
+    try:
+        return sorted(os.fsdecode(name) for name in os.listdir(path))  # noqa: PTH208 - pathlib is slow to load
+    except OSError:
+        return []
+
+
+def _text(value: Any) -> str:
+    try:
+        return os.fsdecode(os.fspath(value))
+    except TypeError:
+        return str(value)[:100]
+
+
+def _libraries() -> list[str]:
+    """The libraries that this process has loaded, on Linux."""
+    try:
+        with open("/proc/self/maps", "rb") as file:  # noqa: PTH123 - pathlib is slow to load
+            lines = file.read().splitlines()
+    except OSError:
+        return []
+    parts = (line.split(None, 5) for line in lines)
+    return list(dict.fromkeys(os.fsdecode(one[5]) for one in parts if len(one) == 6 and one[5].startswith(b"/")))
