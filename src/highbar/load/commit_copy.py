@@ -23,6 +23,7 @@ _ENTRY = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64}) +([0-9-]+)\t(.*)", re.
 _LINK, _SUBMODULE, _PROGRAM = b"120000", b"160000", b"100755"
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _LARGEST_POINTER = 1024
+"""Bytes of such a pointer, at most, as Git LFS itself demands it."""
 
 
 class _File(Struct, frozen=True):
