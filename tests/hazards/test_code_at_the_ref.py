@@ -240,6 +240,22 @@ def test_h151_what_a_check_reads_of_the_change_is_a_doubt(tmp_path, reads, named
     assert named in doubt(done), done.out
 
 
+@pytest.mark.parametrize("installed", [False, True], ids=["read", "installed"])
+def test_h151_code_of_the_change_cannot_hide_that_it_was_run(tmp_path, installed):
+    root = tmp_path / "repository"
+    root.mkdir()
+    hiding = "import highbar.running.child.watching as notes\nfor watch in notes._begun:\n    watch._facts.clear()\n"
+    hiding += "    watch.note = watch.take = lambda *_: []\n    watch._known.clear()\nnotes._begun.clear()\n"
+    first = "import shelf\n" if installed else f"exec(open({str(root / 'src/shelf/lists.py')!r}).read())\n"
+    own = {"evals/suite.json": suite("quality:polite"), "src/shelf/lists.py": ""}
+    commit(root, files(ROUGH, **own, **{"evals/quality.py": first + ROUGH}))
+    put(root, {"src/shelf/lists.py": hiding})
+    python, packages = python_in(tmp_path / "venv")
+    if installed:
+        put(packages, {"shelf/__init__.py": hiding})
+    assert "shelf" in doubt(judged_at_main(python, root))
+
+
 def test_h151_late_reads_are_seen_too(tmp_path):
     """In a function that is called, and by a library that it loads, and in a second call only."""
     late = "calls = []\ndef polite(answer):\n    calls.append(1)\n"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.grading import Grader
     from highbar.running.journal_state import JournalState
     from highbar.running.records import RunPlan, TrialEnded
-    from highbar.suite import Judge, Suite
+    from highbar.suite import Suite
 
 _LARGEST_BESIDE = 2**20
 """The largest file beside the suite, in bytes, that is copied for its checks: a schema, a list of tests."""
@@ -124,7 +124,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
         grader = _grader(suite, there, beside, folder, history, stack)
         stream.writelines(_lines(path, history, grader, lost))
-    weakened = tuple(_of_judge(history, suite, beside, named))
+    weakened = tuple(_of_judge(history, suite, named))
     notes = tuple(_notes(history, suite, there, named))
     version = suite.agent.version if suite.agent is not None else None
     rows = {path: str(target) if target.stat().st_size else ""}
@@ -254,24 +254,31 @@ def _doubts(grader: Grader, there: Revision) -> list[str]:
 
 def _grader(suite: Suite, there: Revision, beside: Path, run: Path, history: JournalState, stack: ExitStack) -> Grader:
     """The grader for the suite at the ref. It asks no judge: unchanged statements have their recorded judgments."""
-    from highbar.running.grading import Grader  # likewise
-    from highbar.running.judging.canaries import distrust  # likewise
-    from highbar.running.judging.recorded import judgments_of  # likewise
+    from highbar.running.grading import Grader  # only for the folder of a run
     from highbar.store.run_document import read_document  # likewise
 
     judge = read_document(run).judge
     judgments = None
     if judge is not None:
-        # If another judge judged, the answers of the judge at the ref are unknown.
-        other = "another judge judged than at the ref" if _other_judge(history, suite, beside) else None
-        judgments = stack.enter_context(judgments_of(run, history, distrust(judge.canaries) or other))
+        from highbar.bar.judge_there import why_not_believed  # most suites need no judge
+        from highbar.running.judging.canaries import distrust  # likewise
+        from highbar.running.judging.identity import JudgeIdentity  # likewise
+        from highbar.running.judging.recorded import judgments_of  # likewise
+
+        identity = JudgeIdentity(suite, beside)
+        why = distrust(judge.canaries) or why_not_believed(history, suite, there, identity)
+        judgments = stack.enter_context(judgments_of(run, history, why, identity=identity))
     functions = stack.enter_context(_code(there).functions(beside)) if _has_code(suite) else None
     return Grader(suite, functions, judgments=judgments)
 
 
-def _of_judge(history: JournalState, suite: Suite, beside: Path, path: str) -> Iterator[Weakening]:
+def _of_judge(history: JournalState, suite: Suite, path: str) -> Iterator[Weakening]:
     """A judge other than at the ref, or fewer canaries to test it: either may let more pass."""
-    both = _other_judge(history, suite, beside)
+    if not suite.judges:
+        return
+    from highbar.bar.judge_there import other_judge  # most suites need no judge
+
+    both = other_judge(history, suite)
     if both is not None:
         yield Weakening(f"judge of {path}", "changed", *both)
     now = _suite_of_run(history)
@@ -280,34 +287,10 @@ def _of_judge(history: JournalState, suite: Suite, beside: Path, path: str) -> I
         yield Weakening(f"canaries of {path}", "removed", some_and_more(gone))
 
 
-def _other_judge(history: JournalState, suite: Suite, beside: Path) -> tuple[str, str] | None:
-    """The judge at the ref and the one that judged, in words; None if they are the same, including their code."""
-    if not suite.judges:
-        return None
-    from highbar.running.judging.identity import prompt_digest  # only for the folder of a run
-    from highbar.running.preparing import named_judges  # likewise
-
-    plan = history.plan
-    judges = named_judges(plan) or _suite_of_run(history).judges
-    before, after = (", ".join(map(_judge_in_words, one)) for one in (suite.judges, judges))
-    if before != after:
-        return before, after or "none"
-    folder = Path(plan.suite_file).parent
-    if prompt_digest(suite.judges, beside, ()) != prompt_digest(judges, folder, ()):
-        return before, "other code"
-    return None
-
-
 def _suite_of_run(history: JournalState) -> Suite:
     from highbar.suite import read  # only for the folder of a run
 
     return read(history.plan.suite_file, data=history.suite_text)
-
-
-def _judge_in_words(judge: Judge) -> str:
-    """A judge in words, with all settings that its answers depend on."""
-    settings = [f"{key} {value}" for key in ("temperature", "max_tokens") if (value := getattr(judge, key)) is not None]
-    return ", ".join([judge.python or f"{judge.model} ({judge.format})", *settings])
 
 
 # --- the rows --------------------------------------------------------------------------------

@@ -24,7 +24,17 @@ import msgspec
 from highbar.errors import HighbarError, InputError, Problem, ReportError
 from highbar.running.journal import Journal, JournalEnd, JournalReader, open_journal, payload_at
 from highbar.running.journal_state import JournalState
-from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunPlan, TrialEnded, TrialJudged, encode
+from highbar.running.records import (
+    Began,
+    CanaryJudged,
+    Finished,
+    JudgeRead,
+    Resumed,
+    RunPlan,
+    TrialEnded,
+    TrialJudged,
+    encode,
+)
 from highbar.store import run_document
 from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, RunEnd, StoredRows, is_run_folder
 
@@ -45,7 +55,7 @@ class RunFolder:
         self.journal = journal
         self.history = history
 
-    def append(self, record: Began | TrialEnded | TrialJudged | CanaryJudged | Resumed) -> int:
+    def append(self, record: Began | TrialEnded | TrialJudged | JudgeRead | CanaryJudged | Resumed) -> int:
         """Record what happened, and return the offset of its line. Raises ReportError if it cannot be written."""
         payload = encode(record)
         # Before the line is written: a record that contradicts the history must not get into the journal.

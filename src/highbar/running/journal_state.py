@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +18,7 @@ from highbar.errors import InputError, Problem
 from highbar.load.checkout import Checkout
 from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import TrialOutcome
-from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunPlan, TrialEnded, TrialJudged
+from highbar.running.records import Began, CanaryJudged, Finished, JudgeRead, Resumed, RunPlan, TrialEnded, TrialJudged
 from highbar.store.run_document import TrialCounts
 
 ENOUGH_FAILURES = 2
@@ -56,9 +57,13 @@ class JudgedHead(Struct, frozen=True, tag="judged", gc=False):
     answer: AnswerHead
 
 
-Noted = RunPlan | Began | EndedHead | TrialEnded | JudgedHead | TrialJudged | CanaryJudged | Resumed | Finished
+Noted = (
+    RunPlan | Began | EndedHead | TrialEnded | JudgedHead | TrialJudged | JudgeRead | CanaryJudged | Resumed | Finished
+)
 _OF_TRIALS = (EndedHead, TrialEnded, Began, JudgedHead, TrialJudged)
-_decode = msgspec.json.Decoder(RunPlan | Began | EndedHead | JudgedHead | CanaryJudged | Resumed | Finished).decode
+_decode = msgspec.json.Decoder(
+    RunPlan | Began | EndedHead | JudgedHead | JudgeRead | CanaryJudged | Resumed | Finished
+).decode
 
 
 class JudgmentPlaces:
@@ -114,6 +119,7 @@ class JournalState:
         self.checkout = Checkout()
         self.digests: dict[str, str] = {}
         self.suite_text = b""
+        self.suite_texts: list[bytes] = []  # each one that the run had, the last one last
         self._plan: RunPlan | None = None
         # Flat arrays, 11 bytes per trial, instead of an object for each: a run may have a million trials.
         self._places: dict[str, range] = {}  # the indexes of each scenario's trials in the arrays that follow
@@ -121,6 +127,7 @@ class JournalState:
         self._states, self._retried, self._failed_resumes = (bytearray() for _ in range(3))
         self.judgments = JudgmentPlaces()
         self.canaries: dict[str, CanaryJudged] = {}  # by id: the last answer
+        self.judge_facts: list[tuple[Any, ...]] = []  # what a Python judge read; empty if that was not noted
         self._answered = 0
         self._without_answer: set[int] = set()  # trials of this resume that ended in infrastructure
 
@@ -154,6 +161,8 @@ class JournalState:
             raise self._refusal(offset, _AFTER_END)
         elif isinstance(record, CanaryJudged):
             self.canaries[record.id] = record
+        elif isinstance(record, JudgeRead):
+            self.judge_facts += record.facts
         else:
             self._end_session()
             self.finished = record
@@ -245,6 +254,7 @@ class JournalState:
         self.checkout = plan.checkout
         self.digests = dict(plan.digests)
         self.suite_text = plan.suite_text
+        self.suite_texts = [plan.suite_text]
         total = 0
         for id_ in plan.order:
             self._places[id_] = range(total, total + plan.trials[id_])
@@ -262,7 +272,9 @@ class JournalState:
         self.resumes += 1
         self.checkout = _common(self.checkout, record.checkout)
         self.digests |= record.digests
-        self.suite_text = self.suite_text if record.suite_text is None else record.suite_text
+        if record.suite_text is not None:
+            self.suite_text = record.suite_text
+            self.suite_texts.append(record.suite_text)
         self.again.update(record.again)
         self._discard(place for id_ in record.again for place in self._places[id_])
 

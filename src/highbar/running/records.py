@@ -91,6 +91,15 @@ class TrialJudged(Struct, frozen=True, tag="judged", omit_defaults=True):
     answer: JudgeAnswer
 
 
+class JudgeRead(Struct, frozen=True, tag="judge_read"):
+    """What the process of a Python judge read and started before the judgments that follow: see `child.watching`.
+
+    The first fact of a session is `["began", folder]`, with the folder of the suite in its repository.
+    """
+
+    facts: tuple[tuple[Any, ...], ...]
+
+
 class CanaryJudged(Struct, frozen=True, tag="canary"):
     """A judge was asked about a canary: an answer of the suite that is known to be good or bad."""
 
@@ -117,7 +126,7 @@ class Finished(Struct, frozen=True, tag="finished"):
     trials: int
 
 
-Record = RunPlan | Began | TrialEnded | TrialJudged | CanaryJudged | Resumed | Finished
+Record = RunPlan | Began | TrialEnded | TrialJudged | JudgeRead | CanaryJudged | Resumed | Finished
 encode = msgspec.json.Encoder(decimal_format="number").encode
 decode = msgspec.json.Decoder(Record).decode
 

@@ -12,7 +12,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -27,6 +27,7 @@ from highbar.running.calls import AgentCall, Attempt
 from highbar.running.child import frames
 from highbar.running.child.process import LONGEST_START
 from highbar.running.histogram import Histogram
+from highbar.running.watched import Fact
 from highbar.suite.parts import Agent
 
 GRACE = 1.0
@@ -61,13 +62,16 @@ class PythonAgent:
     """An agent `module:function`, from the suite's folder or an installed module. Use it with `async with`.
 
     Entering raises InputError if the function cannot be used. `loop_delays` has by how many milliseconds the event loop
-    of an async agent was late, which is part of its latencies.
+    of an async agent was late, which is part of its latencies. `facts` has what the function read, if its process is to
+    note that (`watch`).
     """
 
     start = 8
     ahead = True
 
-    def __init__(self, agent: Agent, folder: Path, role: FunctionRole = AGENT) -> None:
+    def __init__(
+        self, agent: Agent, folder: Path, role: FunctionRole = AGENT, watch: Mapping[str, Any] | None = None
+    ) -> None:
         self.most = 64
         self.loop_delays = Histogram()
         self._agent = agent
@@ -77,7 +81,9 @@ class PythonAgent:
             "name": agent.target,
             "folder": str(folder.absolute()),
             "largest": agent.max_reply,
+            "watch": watch,
         }
+        self.facts: list[Fact] = []
         self._allowed = self.start
         # Start at a random number, which garbage in the pipe does not hit by chance.
         self._numbers = count(int.from_bytes(os.urandom(5), "big") + 1)
@@ -287,7 +293,7 @@ class PythonAgent:
     async def _start_process(self) -> AgentProcess:
         """Start a process and wait until it has loaded the agent. Raises InputError if that fails."""
         try:
-            process = self._newest = AgentProcess(self._setup, self.loop_delays)
+            process = self._newest = AgentProcess(self._setup, self.loop_delays, self.facts)
         except OSError as error:
             raise InputError(Problem(f"the process of the {self._role.name} cannot be started: {error}")) from error
         try:

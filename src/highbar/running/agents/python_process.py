@@ -14,6 +14,7 @@ from highbar.running.child import frames
 from highbar.running.child.loop import LoopWriter
 from highbar.running.child.process import LONGEST_END, FunctionProcess
 from highbar.running.histogram import Histogram
+from highbar.running.watched import Fact, facts_in
 
 _OUTCOMES = {frames.ANSWERED, frames.MALFORMED, frames.RAISED, frames.TOO_LARGE, frames.CANCELED}
 
@@ -40,15 +41,16 @@ class AgentProcess:
 
     `changed` is set when the supervisor must look: the process `is_gone`, a thread in it `is_stuck` in a call that was
     given up, or its only call has ended. It is also set at the first call if the process `is_unwatched` because it had
-    none. `is_alone`: the process gets one call and no other.
+    none. `is_alone`: the process gets one call and no other. `facts` receives what it read, if it notes that.
     """
 
-    def __init__(self, setup: Mapping[str, Any], delays: Histogram) -> None:
+    def __init__(self, setup: Mapping[str, Any], delays: Histogram, facts: list[Fact]) -> None:
         self._process = FunctionProcess(setup)
         self._loop = asyncio.get_running_loop()
         self._reader = frames.MessageReader(setup["largest"])
         self._writer = LoopWriter(self._process.requests, self._loop)
         self._delays = delays
+        self._facts = facts
         self.given: dict[int, PendingCall] = {}
         self.running_at_end: dict[int, float] = {}
         self._first = self._last = 0  # numbers of calls
@@ -142,11 +144,19 @@ class AgentProcess:
             self.is_stuck |= kind == frames.CANCELED and value is True
             if self.is_alone or self.is_stuck:
                 self.changed.set()
-        elif kind == frames.DELAYS and isinstance(value, list) and all(type(one) is float for one in value):
-            for delay in value:
-                self._delays.add(delay)
         elif kind in (frames.READY, frames.REFUSED) and not self.ready.done():
             self.ready.set_result(message)
+        else:
+            self._receive_of_itself(message)
+
+    def _receive_of_itself(self, message: frames.Message) -> None:
+        """Note what the process says of itself, and of no call."""
+        kind, _, _, value = message
+        if kind == frames.DELAYS and isinstance(value, list) and all(type(one) is float for one in value):
+            for delay in value:
+                self._delays.add(delay)
+        elif kind == frames.NOTED:
+            self._facts += facts_in(message)
         else:
             raise frames.BrokenMessage(f"an unexpected message of kind {kind}")
 

@@ -57,7 +57,7 @@ def _serve(requests: int, replies: int, shared: int) -> None:
     # Python uses stored bytecode for a changed file if its size and the second of its change are the same. Answers
     # would then come from code that no longer exists.
     sys.dont_write_bytecode = True
-    watching.begin(setup.get("watch"))
+    watching.begin(setup.get("watch"), replies)
     sys.path.insert(0, setup["folder"])
     sys.argv[:] = [setup.get("name", "")]
     if setup["role"] == "agent":

@@ -12,11 +12,18 @@ from typing import Any
 class MovingFinder:
     """Asks all finders of modules, and moves what they found in the repository into its copy.
 
-    `moved` gives the place of a path there, and `quietly` calls a finder without noting what it reads.
+    `moved` gives the place of a path there, `quietly` calls a finder without noting what it reads, and `found` is told
+    where a module is before it is loaded.
     """
 
-    def __init__(self, finders: Iterable[Any], moved: Callable[[str], str], quietly: Callable[..., Any]) -> None:
-        self._place, self._quietly = moved, quietly
+    def __init__(
+        self,
+        finders: Iterable[Any],
+        moved: Callable[[str], str],
+        quietly: Callable[..., Any],
+        found: Callable[[str, str | None], None],
+    ) -> None:
+        self._place, self._quietly, self._found = moved, quietly, found
         usual = (BuiltinImporter, FrozenImporter, PathFinder)
         # The finders of installed packages look at the repository as it is now, so they are asked last.
         self._finders = sorted(finders, key=lambda one: one not in usual)
@@ -28,6 +35,7 @@ class MovingFinder:
             spec = None if find is None else self._quietly(find, name, path, target)
             moved = None if spec is None else self._quietly(self._moved, spec)
             if moved is not None:
+                self._quietly(self._found, name, moved.origin if moved.has_location else None)
                 return moved  # type: ignore[no-any-return]
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,6 +39,7 @@ LARGEST = 2**31
 _MARGIN = 2**16  # bytes: room for messages other than replies, if replies are limited to a few bytes
 _JSON = 1  # code of our MessagePack extension: JSON text of a value that MessagePack cannot express
 _LENGTH = 4
+_writing = threading.RLock()
 _READ = 2**18  # bytes at once
 
 
@@ -74,10 +76,11 @@ def encoded(kind: int, call: int, number: float = 0.0, value: Any = None) -> byt
 
 
 def write_message(file: int, message: bytes) -> None:
-    """Write a whole message to a file that blocks."""
+    """Write a whole message to a file that blocks, whichever thread calls."""
     data = memoryview(message)
-    while data:
-        data = data[os.write(file, data) :]
+    with _writing:
+        while data:
+            data = data[os.write(file, data) :]
 
 
 class MessageReader:

@@ -10,7 +10,7 @@ Files below a folder in `spared` are not noted: installed packages may lie in th
 
     ["file", path, digest]        a file or folder was read or looked for; `folder`, or null if there is nothing
     ["listed", path, names]       a function listed a folder
-    ["searched", path, names]     Python searched a folder for modules
+    ["searched", path, names]     Python searched a folder for modules: the names that may be some
     ["module", name, path]        a module comes from the repository, and not from its copy
     ["installed", name]           an installed module, or a package as a whole
     ["absent", name]              there is no such module
@@ -44,15 +44,20 @@ _LOOKS = ("stat", "lstat", "access", "readlink")
 """Functions of `os` that look at a file without opening it, about which Python reports nothing."""
 _SETS = (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.supports_follow_symlinks)
 _CHUNK = 2**20
+MODULES = (".py", ".pyc", ".so", ".pyd")
+"""Endings of the names of modules."""
 
 
 _begun: list[Watch] = []
 
 
-def begin(setup: dict[str, Any] | None) -> None:
-    """Watch this process, if there is a setup for that."""
+def begin(setup: dict[str, Any] | None, replies: int) -> None:
+    """Watch this process, if there is a setup for that.
+
+    In a copy, each fact is written to `replies` before anything is read: what is read may be code that would hide it.
+    """
     if setup is not None:
-        _begun.append(Watch(setup))
+        _begun.append(Watch(setup, replies if "copy" in setup else None))
         _begun[-1].begin()
 
 
@@ -68,7 +73,8 @@ def facts_message() -> bytes:
 class Watch:
     """Notes what is read. `begin` cannot be undone."""
 
-    def __init__(self, setup: dict[str, Any]) -> None:
+    def __init__(self, setup: dict[str, Any], replies: int | None = None) -> None:
+        self._replies = replies
         self._root: str = setup["root"]
         self._copy: str | None = setup.get("copy")
         self._spared: list[str] = setup["spared"]
@@ -93,13 +99,14 @@ class Watch:
         _bootstrap_external.cache_from_source = cache_from_source  # type: ignore[assignment]
         if self._copy is not None:
             sys.path[:] = map(self.moved, sys.path)
-            sys.meta_path[:] = [MovingFinder(sys.meta_path, self.moved, self.quietly)]
+            sys.meta_path[:] = [MovingFinder(sys.meta_path, self.moved, self.quietly, self._note_installed)]
         sys.meta_path.append(LastFinder(self.note))
         sys.path_importer_cache.clear()
         invalidate_caches()
         for name in _LOOKS:
             self._wrap(name)
         sys.addaudithook(self._heard)
+        self.quietly(self._note_modules)
 
     def take(self) -> list[Fact]:
         """What was noted since the last time."""
@@ -127,7 +134,11 @@ class Watch:
         key = (kind, *map(repr, values[:1]))
         if key not in self._known:
             self._known.add(key)
-            self._facts.append([kind, *values])
+            fact = [kind, *map(_plain, values)]
+            if self._replies is None:
+                self._facts.append(fact)
+            else:
+                frames.write_message(self._replies, frames.encoded(frames.NOTED, 0, 0.0, [fact]))
 
     # --- places ----------------------------------------------------------------------------------
 
@@ -229,7 +240,10 @@ class Watch:
         if place is None:
             self.read(path or os.curdir)
         elif not is_import or self._copy is None:
-            self.note("searched" if is_import else "listed", place, _names(path or os.curdir))
+            names = _names(path or os.curdir)
+            if is_import:
+                names = [name for name in names if "." not in name or name.endswith(MODULES)]
+            self.note("searched" if is_import else "listed", place, names)
 
     def started(self, program: Any, arguments: Any = None, *_: Any) -> None:
         """A program is started."""
@@ -277,6 +291,10 @@ class Watch:
             if place is not None:
                 self.note("module", name, place)
                 self.read(path)
+        self._note_installed(name, file)
+
+    def _note_installed(self, name: str, file: Any) -> None:
+        """Note a module that is neither in the repository nor of Python itself."""
         top, _, inside = name.partition(".")
         if not isinstance(file, str) or top in _NOT_ALONE or top in sys.stdlib_module_names:
             return
@@ -321,6 +339,13 @@ def _names(path: Any) -> list[str]:
         return sorted(os.fsdecode(name) for name in os.listdir(path))  # noqa: PTH208 - pathlib is slow to load
     except OSError:
         return []
+
+
+def _plain(value: Any) -> Any:
+    """The value in text that can be stored: the name of a file may be any bytes."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
 
 
 def _text(value: Any) -> str:

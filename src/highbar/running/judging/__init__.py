@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
 from highbar.running.retries import Backoff
+from highbar.running.watched import Fact
 from highbar.suite.parts import Judge
 
 __all__ = ["Asker", "opened"]
@@ -64,6 +65,9 @@ class Asker(Protocol):
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """Return what the judge found, or why it found nothing. Raises nothing but CancelledError."""
+
+    def take_facts(self) -> list[Fact]:
+        """What the processes of Python judges read since the last time. The answers so far rest on nothing else."""
 
 
 def sum_if_known(first: _Number | None, *others: _Number | None) -> _Number | None:

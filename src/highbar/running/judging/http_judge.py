@@ -27,6 +27,7 @@ from highbar.running.judging.call_slots import CallSlots
 from highbar.running.judging.prompt import TOOL, prompt
 from highbar.running.judging.reply import Unusable, read_calls, read_text
 from highbar.running.retries import Backoff
+from highbar.running.watched import Fact
 from highbar.suite.parts import Agent, Judge
 
 LEAST_CAP = 4096
@@ -93,6 +94,10 @@ class HttpJudge:
             await asyncio.sleep(found)  # occupies no slot
             found = self._next_step(asked, await self._post(asked))
         return found
+
+    def take_facts(self) -> list[Fact]:
+        """Nothing: it runs elsewhere."""
+        return []
 
     async def _post(self, asked: _Inquiry) -> Exchange:
         text = prompt(asked.question, again=asked.is_again)

@@ -16,7 +16,7 @@ from highbar.running.judging import Asker
 from highbar.running.judging.identity import JudgeIdentity
 from highbar.running.judging.questions import canary_question, question_of, statements_of
 from highbar.running.progress import ProgressState
-from highbar.running.records import CanaryJudged, TrialEnded, TrialJudged
+from highbar.running.records import CanaryJudged, JudgeRead, TrialEnded, TrialJudged
 from highbar.running.stopping import ENOUGH_REFUSALS, StopRequest
 from highbar.suite import Canary, Suite
 
@@ -126,6 +126,7 @@ class RunJudge:
         if isinstance(work, Canary):
             question = canary_question(work)
             answer = await self._ask(question)
+            self._note_facts()
             self._opened.append(CanaryJudged(work.id, self._identity.digest(question), answer))
             return
         id_, trial, offset = work
@@ -135,7 +136,13 @@ class RunJudge:
             return
         answer = await self._ask(asked)
         digests = self._identity.digest(asked), self._identity.conversation(asked)
+        self._note_facts()
         self._opened.append(TrialJudged(id_, trial, *digests, self._identity.name(answer), answer))
+
+    def _note_facts(self) -> None:
+        facts = self._asker.take_facts()
+        if facts:
+            self._opened.append(JudgeRead(tuple(facts)))
 
     async def _ask(self, question: JudgeQuestion) -> JudgeAnswer:
         answer = await self._asker.ask(question)

@@ -10,6 +10,7 @@ from typing import Self
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
 from highbar.running.judging import Asker, sum_if_known
+from highbar.running.watched import Fact
 
 
 class JudgePanel:
@@ -33,6 +34,10 @@ class JudgePanel:
         """Return what the majority found, statement by statement."""
         answers = await asyncio.gather(*(judge.ask(question) for judge in self._judges))
         return majority_answer(question, answers, self._names)
+
+    def take_facts(self) -> list[Fact]:
+        """What any of them read."""
+        return [fact for judge in self._judges for fact in judge.take_facts()]
 
 
 def majority_answer(question: JudgeQuestion, answers: Sequence[JudgeAnswer], names: Sequence[str]) -> JudgeAnswer:

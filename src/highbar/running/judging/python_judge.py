@@ -6,6 +6,7 @@ there is any. A function that raises, ends its process, takes too long or return
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ from highbar.running.judging.call_slots import CallSlots
 from highbar.running.judging.conversation_text import canonical_value
 from highbar.running.judging.evidence import Quotable
 from highbar.running.judging.reply import Unusable, read_word
+from highbar.running.watched import Fact, repository_around, spared_folders
 from highbar.suite.parts import Agent, Judge
 
 FORM = "function"
@@ -36,7 +38,10 @@ class PythonJudge:
     def __init__(self, judge: Judge, folder: Path) -> None:
         self._name = judge.python or ""
         self._concurrency, self._timeout = judge.concurrency, float(judge.timeout)
-        self._function = PythonAgent(Agent("python", self._name), folder, JUDGE)
+        root = repository_around(folder)
+        watch = None if root is None else {"root": str(root), "spared": list(spared_folders(root)), "digests": True}
+        self._began = None if root is None else os.path.relpath(folder.resolve(), root)
+        self._function = PythonAgent(Agent("python", self._name), folder, JUDGE, watch)
 
     async def __aenter__(self) -> Self:
         await self._function.__aenter__()
@@ -54,6 +59,15 @@ class PythonJudge:
             return self._answer(found, None, 1)
         found, failure = await self._call(question)
         return self._answer(found, failure, 2)
+
+    def take_facts(self) -> list[Fact]:
+        """What the function read since the last time, if it is in a repository."""
+        facts = self._function.facts
+        found = facts[: len(facts)]
+        del facts[: len(found)]
+        if found and self._began is not None:
+            found.insert(0, ("began", self._began))
+        return found
 
     def _answer(self, found: Mapping[str, StatementJudgment], failure: str | None, attempts: int) -> JudgeAnswer:
         unusable = failure is not None

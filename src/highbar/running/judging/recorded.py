@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from highbar.model.judge_quality import CanaryReport
 from highbar.model.judgments import JudgeAnswer
@@ -26,8 +27,12 @@ from highbar.running.records import TrialEnded, TrialJudged
 from highbar.store.run_document import JudgeOfRun
 from highbar.suite import Scenario
 
+if TYPE_CHECKING:  # only if there is a judge
+    from highbar.running.judging.identity import JudgeIdentity
+
 NOT_ASKED = "it was not asked about this answer"
 OTHER_STATEMENTS = "it was asked about other statements"
+OTHER_JUDGE = "another judge, or one with another prompt or other settings, was asked"
 
 
 class JudgeTally:
@@ -80,9 +85,16 @@ class JudgeTally:
 
 @contextmanager
 def judgments_of(
-    path: Path, history: JournalState, distrust: str | None = None, tally: JudgeTally | None = None
+    path: Path,
+    history: JournalState,
+    distrust: str | None = None,
+    tally: JudgeTally | None = None,
+    identity: JudgeIdentity | None = None,
 ) -> Iterator[Judgments]:
-    """What the judge of a run said. If `distrust` says why none of it counts, every statement is undecided."""
+    """What the judge of a run said. If `distrust` says why none of it counts, every statement is undecided.
+
+    With an `identity`, only what that judge would have been asked in the same way counts.
+    """
     with folder.open_judgments(path) as judged_at:
 
         def of(scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
@@ -100,6 +112,8 @@ def judgments_of(
             conversation = conversation_digest(question)
             if record.conversation != conversation:
                 return no_judgment(scenario, OTHER_STATEMENTS)
+            if identity is not None and record.digest != identity.digest(question):
+                return no_judgment(scenario, OTHER_JUDGE)
             if record.answer.failure is not None or distrust is not None:
                 return no_judgment(scenario, record.answer.failure or distrust or "")
             column = judged_trial(question, record.answer, record.digest, conversation)

@@ -1,0 +1,121 @@
+"""Whether the judgments that a run recorded are those that the judge of a ref would have given to the same answers.
+
+They are if everything that made them is the same there. Nobody else is asked: what is not believed is undecided.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from highbar.bar.code_there import CodeThere, code_of, module_names
+from highbar.load.revision import Revision
+from highbar.running.child.watching import MODULES
+from highbar.running.journal_state import JournalState
+from highbar.running.judging.canaries import canary_result, distrust
+from highbar.running.judging.identity import JudgeIdentity
+from highbar.running.judging.questions import canary_question
+from highbar.running.watched import Fact
+from highbar.suite import Judge, Suite, read
+
+if TYPE_CHECKING:
+    from highbar.model.judgments import JudgeAnswer
+
+
+def why_not_believed(history: JournalState, suite: Suite, there: Revision, identity: JudgeIdentity) -> str | None:
+    """Why no judgment of the run counts by the suite at the ref; None if they count, one by one."""
+    return next(_reasons(history, suite, there, identity), None)
+
+
+def _reasons(history: JournalState, suite: Suite, there: Revision, identity: JudgeIdentity) -> Iterator[str]:
+    if history.plan.judges:
+        yield f"a judge named on the command line judged, and not that of {there.ref}"
+    both = other_judge(history, suite)
+    if both is not None:
+        yield f"another judge judged than at {there.ref}: {both[1]}, wanted {both[0]}"
+    if any(judge.python is not None for judge in suite.judges):
+        beside = os.path.relpath(identity.folder, there.folder)
+        reason = next(_other_code(history.judge_facts, beside, code_of(there)), None)
+        if reason is not None:
+            yield f"not certain that the judge of {there.ref} judged: {reason}"
+    answers: dict[str, JudgeAnswer] = {}
+    recorded = {one.digest: one.answer for one in history.canaries.values()}
+    for canary in suite.canaries:
+        digest = identity.digest(canary_question(canary))
+        if digest not in recorded:
+            yield f"the canary {canary.id} of {there.ref} was not judged"
+        else:
+            answers[canary.id] = recorded[digest]
+    failed = distrust(canary_result(suite.canaries, answers))
+    if failed is not None:
+        yield failed
+
+
+def other_judge(history: JournalState, suite: Suite) -> tuple[str, str] | None:
+    """The judges at the ref and those that the suite of the run named, in words; None if they are the same."""
+    before = _in_words(suite.judges)
+    for text in history.suite_texts:
+        now = _in_words(read(history.plan.suite_file, data=text).judges)
+        if now != before:
+            return before, now
+    return None
+
+
+def _in_words(judges: Iterable[Judge]) -> str:
+    return "; ".join(sorted(map(_judge_in_words, judges))) or "none"
+
+
+def _judge_in_words(judge: Judge) -> str:
+    """A judge in words, with all settings that its answers depend on, as written: variables are not filled in."""
+    keys = ("base_url", "key", "temperature", "max_tokens")
+    settings = [f"{key} {value}" for key in keys if (value := getattr(judge, key)) is not None]
+    return ", ".join([judge.python or f"{judge.model} ({judge.format})", *settings])
+
+
+# --- a judge in Python -----------------------------------------------------------------------
+
+
+def _other_code(facts: Iterable[Fact], beside: str, code: CodeThere) -> Iterator[str]:
+    """Why a process that noted these facts may have judged otherwise than one at the ref, in that folder."""
+    known = module_names(code.copy.paths)
+    began = False
+    for kind, name, *more in facts:
+        match kind:
+            case "began":
+                began = True
+                if name != beside:
+                    yield f"it is in {name}, and there in {beside}"
+            case "file" if _content(code.copy.folder, name) != more[0]:
+                yield f"it read {name}, which is another one there"
+            case "searched" if lost := sorted(_modules(_listed(code.copy.folder, name)) - set(more[0])):
+                yield f"{name} has {lost[0]} there"
+            case "listed" if _listed(code.copy.folder, name) != set(more[0]):
+                yield f"it listed {name}, which has other files there"
+            case "installed" | "absent" if name in known:
+                yield f"it asked for the module {name}, and did not use {known[name]}"
+            case "program":
+                yield f"it started {name}"
+    if not began:
+        yield "what it read was not recorded"
+
+
+def _content(folder: Path, name: str) -> str | None:
+    """What is at that place in the copy, as it is noted."""
+    path = folder / name
+    if os.path.realpath(path) != str(Path(os.path.normpath(path))):  # behind a link: elsewhere than in the run
+        return "link"
+    if path.is_dir():
+        return "folder"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def _listed(folder: Path, name: str) -> set[str]:
+    path = folder / name
+    return {one.name for one in path.iterdir()} if path.is_dir() else set()
+
+
+def _modules(names: Iterable[str]) -> set[str]:
+    return {name for name in names if "." not in name or name.endswith(MODULES)}
