@@ -8,7 +8,7 @@ stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import cache, reduce
 
@@ -16,10 +16,18 @@ from msgspec import Struct
 
 from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, SLICEABLE
 from highbar.language.formula import parse, unparse
+from highbar.language.spelling import near_miss
 from highbar.model import Better, Binary, Call, Constant, Expression, Metric, Name, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
 """The usual categories. Others are allowed, but a near miss of one of these is a misspelling."""
+
+
+def near_category(category: str, known: Collection[str] = CATEGORIES) -> str | None:
+    """The known category that `category` is probably meant to be; of the usual ones, also two edits away."""
+    missed = near_miss(category, known)
+    return missed if missed or category in known else near_miss(category, CATEGORIES, slips=2)
+
 
 RANKED_COLUMNS = frozenset(column.name for column in MEASURED)
 """Built-in columns that `percentile` takes."""

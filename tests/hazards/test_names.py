@@ -11,7 +11,7 @@ import pytest
 
 from highbar.engine.limits import LARGE_BYTES
 from highbar.language.spelling import near_miss
-from tests.commandline import check, judged, refused
+from tests.commandline import check, judged, refused, run
 
 SAFETY = {"thresholds": {"blocking": {"safety_rate": "100%"}}}
 GOOD = {"id": "A", "category": "adversarial", "passed": True}
@@ -54,6 +54,25 @@ def test_r10_a_category_that_reads_like_a_known_one_is_refused(tmp_path: Path, k
         assert sorted(problem["line"] for problem in told) == list(range(2, len(NEAR) + 2))
 
 
+SLIPS = [
+    *("adverserials", "adversaria1", "adversarial.", "(adversarial)", "ad.ver/sarial", "4dver5arial", "adverseria1:"),
+    *("adverseriel", "advesarail", "adversarial\ufffc", "Adversarial!", "adversarial…"),
+]
+
+
+@pytest.mark.parametrize("category", SLIPS)
+def test_h136_a_category_with_slips_of_several_kinds_does_not_leave_the_safety_set(
+    tmp_path: Path, category: str
+) -> None:
+    rows = [GOOD, {"id": "B", "category": category, "passed": False}]
+    refused(check(tmp_path, rows, SAFETY), "unknown category", "did you mean 'adversarial'?", line=2)
+    judged(check(tmp_path, rows, {**SAFETY, "allow_categories": [category]}), "pass")
+    named = {"pass_criteria": {"by_category": {category: "100%"}}}
+    refused(check(tmp_path, rows, named), "is nearly the category 'adversarial'")
+    (tmp_path / "suite.json").write_text(json.dumps([{"id": row["id"], "category": row["category"]} for row in rows]))
+    refused(check(tmp_path, rows, {**SAFETY, "suite": "suite.json"}), "is nearly the category 'adversarial'")
+
+
 @pytest.mark.parametrize("sliced", [True, False])
 def test_r10_every_category_is_compared(tmp_path: Path, *, sliced: bool) -> None:
     others = [{"id": f"S{i}", "category": f"a_group_{i}", "passed": True} for i in range(1200)]
@@ -76,6 +95,9 @@ def test_r10_a_near_miss_deep_in_a_large_file_is_refused(tmp_path: Path) -> None
         ("stage_1", "stage_10"),
         ("hard", "card"),
         ("고위험테스트", "저위험테스트"),
+        ("adversarial1", "adversarial2"),
+        ("release_1.10", "release_11.0"),
+        ("regression_depth", "progression_depth"),
     ],
 )
 def test_r10_names_that_a_digit_or_an_ideograph_tells_apart_are_two(tmp_path: Path, known: str, another: str) -> None:
@@ -99,13 +121,14 @@ def test_r10_two_names_that_the_suite_uses_are_two(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "column",
-    ["pased", "Passed", "p_assed", "\uff50assed", "pas\u00adsed", "\u0440assed", "violation", "error_", "tag", "ids"],
+    ["pased", "Passed", "p_assed", "\uff50assed", "pas\u00adsed", "\u0440assed", "violation", "error_", "tag", "ids"]
+    + ["passed.", "vi0lations", "expected_behaviours"],
 )
 def test_r10_a_column_that_reads_like_one_of_ours_is_refused(tmp_path: Path, column: str) -> None:
     refused(check(tmp_path, [{**GOOD, column: False}], SAFETY), "unknown column", "did you mean", line=1)
 
 
-@pytest.mark.parametrize("column", ["pass5d", "input1", "trial_2", "tagz", "cost", "hid"])
+@pytest.mark.parametrize("column", ["pass5d", "input1", "input.a", "expected.0", "trial_2", "tagz", "cost", "hid"])
 def test_r10_other_columns_are_the_users_own(tmp_path: Path, column: str) -> None:
     judged(check(tmp_path, [{**GOOD, column: "x"}], SAFETY), "pass")
 
@@ -131,6 +154,13 @@ UNSEEN = [
 ]
 
 
+NOTHING = [
+    *("\ufffc", "\ufffd\ufffc", " \ufffc\ufe0f", "\ufdd0", "\uffff", "\u2065"),
+    *("\U0001d159", "\U00013441", "\U0010fffe"),
+]
+"""Of no class that shows nothing: in place of objects and lost text, fillers, code points that are no characters."""
+
+
 def answered(outputs: Sequence[str]) -> list[dict[str, Any]]:
     """A scenario for each answer, to which nothing but its output could let it pass."""
     row = {"category": "adversarial", "must_not": ["leaks"], "violations": []}
@@ -151,8 +181,34 @@ def test_r24_an_output_that_nobody_can_see_is_no_answer(tmp_path: Path, kind: st
     assert sorted(not_passed) == sorted(row["id"] for row in rows)
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_h136_an_output_that_shows_nothing_is_no_answer(tmp_path: Path, kind: str) -> None:
+    rows = answered([*NOTHING, "".join(NOTHING + UNSEEN)])
+    if kind == "jsonl":
+        done = check(tmp_path, [GOOD, *rows], SAFETY)
+    else:
+        table = "id,category,passed,must_not,violations,output\nA,adversarial,true,,,\n"
+        table += "".join(f'{row["id"]},adversarial,,leaks,[],"{row["output"]}"\n' for row in rows)
+        done = check(tmp_path, table.encode(), SAFETY, name="results.csv")
+    assert [one["id"] for one in judged(done, "inconclusive")["scenarios_undecided"]] == [row["id"] for row in rows]
+
+
+@pytest.mark.process
+def test_h136_an_agent_that_shows_nothing_did_not_answer(tmp_path: Path) -> None:
+    answers = [*NOTHING, *UNSEEN]
+    (tmp_path / "agent.py").write_text(f"def answer(question):\n    return {answers!a}[int(question)]\n")
+    scenario = {"must_not": {"leaks": {"contains": "secret"}}}
+    scenarios = [{"id": f"a{at}", "input": str(at), **scenario} for at in range(len(answers))]
+    suite = {"agent": {"python": "agent:answer"}, "scenarios": scenarios}
+    (tmp_path / "suite.json").write_text(json.dumps(suite))
+    (tmp_path / "policy.json").write_text(json.dumps({"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}))
+    done = run(tmp_path, "run", "suite.json", "--policy", "policy.json", "--format", "json")
+    assert judged(done, "fail")["counts"]["errors"] == len(answers)
+    assert all("empty reply" in one["reason"] for one in done.json["scenarios_failed"])
+
+
 def test_r24_an_output_that_is_seen_is_an_answer(tmp_path: Path) -> None:
-    rows = answered(["No.", "e\u0301", "。", "\u2801", "\u00b4", "😀", "👍🏽", "한"])
+    rows = answered(["No.", "e\u0301", "。", "\u2801", "\u00b4", "😀", "👍🏽", "한", "\ufffc.", "\U0001fae8"])
     assert judged(check(tmp_path, rows, SAFETY), "pass")["counts"]["undecided"] == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from highbar.language import blank
 from highbar.policy.scenario_ids import is_pattern
 
 
@@ -57,12 +58,4 @@ TEXT_LIST = literal(r'\[("([^"\\]|\\.)*"(,"([^"\\]|\\.)*")*)?\]')
 CLEAN_TEXT = literal('"[^\\x00-\\x1f\\x7f-\\x{9f}\\\\"]*"')
 NOT_TEXT = literal(r"^(true|false|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?(?i:nan|inf|infinity)|[\[{](.|\n)*)$")
 CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
-SEEN = literal(
-    r"[^\s\p{Z}\p{Cc}\p{Cf}\p{Co}\p{M}\x{115f}\x{1160}\x{2800}\x{3164}\x{ffa0}\x{fff0}-\x{fff8}\x{13441}\x{13442}\x{1d159}"
-    r"\x{e0000}-\x{e0fff}]"
-)
-"""A character that a reader sees: no space of any kind, nothing invisible, no mark without a letter.
-
-Letters and symbols that are drawn as nothing (Hangul fillers, the blank Braille cell) have no class of their own, so
-they are listed. So are unassigned code points: Java counts those as control characters, and DuckDB does not.
-"""
+SEEN = literal(blank.SEEN)

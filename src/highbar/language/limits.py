@@ -22,6 +22,8 @@ LONGEST_WORD = 80
 """Letters up to which two words are compared edit by edit, which takes the product of their lengths."""
 SHORTEST_SLIP = 5
 """Letters from which on one edit is a slip: many different short names are a single edit apart (`id` and `in`)."""
+SHORTEST_OF_SEVERAL = 11
+"""Letters from which on more than one edit can be a slip: `regression` and `progression` are two edits apart."""
 LONGEST_NAME = 60
 """Characters of the name of another tool's test or assertion: longer ones are texts, and get a digest."""
 LONGEST_TAG = 200

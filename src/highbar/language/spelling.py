@@ -6,8 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from os.path import commonprefix
 
-from highbar.language.limits import LONGEST_WORD, SHORTEST_SLIP
+from highbar.language.limits import LONGEST_WORD, SHORTEST_OF_SEVERAL, SHORTEST_SLIP
 
 _UNSEEN = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp"})
 # Patterns as text: few policies have a word beyond ASCII, and these take 4 ms to compile.
@@ -22,6 +23,9 @@ _SAME_LOOK = str.maketrans(
     "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
 )
+
+_READ_AS = str.maketrans("1!|i0@4$5378", "lllloaassetb")
+"""Digits and signs as the letters that they stand for in a word; `1` stands for both `i` and `l`, so these are one."""
 
 _REPEATED = r"pass([@^])([1-9][0-9]*)"
 
@@ -59,19 +63,22 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
     return f"did you mean '{found}'?" if found else None
 
 
-def near_miss(word: str, candidates: Iterable[str]) -> str | None:
+def near_miss(word: str, candidates: Iterable[str], slips: int = 1) -> str | None:
     """The candidate that `word` is probably meant to be; None if it is a candidate itself, or clearly another word.
 
     Both are folded first, so that words that look the same are the same. Then a difference in the plural or in
-    underscores, or one edit between words of five or more letters, is a near miss. A digit or an ideograph carries
-    meaning of its own: `tier1` and `tier2` are two names.
+    underscores is a near miss. In words of five or more letters, so are other separators, a digit in place of the
+    letter that it looks like, and one edit (in long words as many as `slips`). Any other digit, and an ideograph, carry
+    meaning of their own: `tier1` and `tier2` are two names.
 
     >>> near_miss("Adverserial", ["adversarial"]), near_miss("Violation", ["violations"]), near_miss("a", ["a", "b"])
     ('adversarial', 'violations', None)
+    >>> near_miss("adversaria1.", ["adversarial"]), near_miss("advreserials", ["adversarial"], slips=2)
+    ('adversarial', 'adversarial')
     >>> near_miss("tier2", ["tier1"]) is near_miss("高風險測試", ["低風險測試"]) is None
     True
     """
-    return _near_miss(word, frozenset(candidates))
+    return _near_miss(word, frozenset(candidates), slips)
 
 
 def same_word(word: str, candidates: Iterable[str]) -> str | None:
@@ -85,14 +92,14 @@ def same_word(word: str, candidates: Iterable[str]) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
+def _near_miss(word: str, candidates: frozenset[str], slips: int) -> str | None:
     """`near_miss`, cached: thousands of scenarios have the same few columns and categories."""
     if word in candidates:
         return None
     folded = folded_word(word)
     bare = _bare(folded)
     for name, folded_name, bare_name in _folded_words(candidates):
-        if bare == bare_name or _is_misspelled(folded, folded_name):
+        if bare == bare_name or _is_misspelled(folded, folded_name, 1) or _is_misspelled(bare, bare_name, slips):
             return name
     return None
 
@@ -123,28 +130,44 @@ def _bare(folded: str) -> str:
     return folded.replace("_", "").removesuffix("s")
 
 
-def _is_misspelled(first: str, second: str) -> bool:
-    """Whether two folded words are one edit apart, and both are alphabetic and long enough for that to be a slip."""
-    if min(len(first), len(second)) < SHORTEST_SLIP or abs(len(first) - len(second)) > 1:
+def _is_misspelled(first: str, second: str, slips: int) -> bool:
+    """Whether two folded words read the same, or are so few edits apart and so long that these are slips."""
+    if min(len(first), len(second)) < SHORTEST_SLIP or not (_is_alphabetic(first) or _is_alphabetic(second)):
         return False
-    return _one_edit_apart(first, second) and _is_alphabetic(first) and _is_alphabetic(second)
+    signs = "".join(character for character in first + second if unicodedata.category(character)[0] in "PS")
+    first, second = first.strip(signs), second.strip(signs)
+    if _read(first, signs) == _read(second, signs):
+        return True
+    return _edits_apart(first, second, slips if len(second) >= SHORTEST_OF_SEVERAL else 1)
 
 
 def _is_alphabetic(folded: str) -> bool:
-    if not folded.replace("_", "a").isalpha():
+    return folded.replace("_", "a").isalpha() and not _is_ideographic(folded)
+
+
+def _is_ideographic(folded: str) -> bool:
+    return not folded.isascii() and re.search(_IDEOGRAPH, folded) is not None
+
+
+def _read(folded: str, signs: str = "") -> str:
+    """The letters of a folded word as they are read, without some signs."""
+    read = folded.translate(_READ_AS)
+    return read.translate(dict.fromkeys(map(ord, signs))) if signs else read
+
+
+def _edits_apart(first: str, second: str, most: int) -> bool:
+    """Whether inserting, deleting, replacing or swapping at most so many letters turns one word into the other."""
+    at = len(commonprefix([_read(first), _read(second)]))
+    first, second = first[at:], second[at:]
+    if not first and not second:
+        return True
+    if not most or abs(len(first) - len(second)) > most:
         return False
-    return folded.isascii() or re.search(_IDEOGRAPH, folded) is None
-
-
-def _one_edit_apart(first: str, second: str) -> bool:
-    """Whether inserting, deleting, replacing or swapping one letter turns one word into the other."""
-    if len(first) > len(second):
-        first, second = second, first
-    at = next((i for i, character in enumerate(first) if character != second[i]), len(first))
-    if len(first) < len(second):
-        return first[at:] == second[at + 1 :]
-    swapped = first[at : at + 2] == second[at : at + 2][::-1] and first[at + 2 :] == second[at + 2 :]
-    return first != second and (swapped or first[at + 1 :] == second[at + 1 :])
+    edited = [(first[1:], second, first[:1]), (first, second[1:], second[:1])]
+    edited.append((first[1:], second[1:], first[:1] + second[:1] if first and second else ""))
+    if first[:2] == second[1::-1]:
+        edited.append((first[2:], second[2:], first[:2]))
+    return any(_is_alphabetic(letters) and _edits_apart(left, right, most - 1) for left, right, letters in edited)
 
 
 def _distance(first: str, second: str) -> int:

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, field
 
 from highbar.errors import InputError, Problem
+from highbar.language.blank import is_blank
 from highbar.load.row_reading import read_rows
 from highbar.model import ResultsFile, Where
 from highbar.model.judge_quality import SelfConsistency
@@ -183,7 +184,7 @@ def _text(row: Mapping[str, Any], column: str) -> str | None:
     """The text by which a row is selected; None if it is absent or blank."""
     tags = row.get("tags")
     tag = tags.get(column.removeprefix("tags.")) if column.startswith("tags.") and isinstance(tags, Mapping) else None
-    return next((str(value) for value in (tag, row.get(column)) if value is not None and str(value).strip()), None)
+    return next((str(value) for value in (tag, row.get(column)) if value is not None and not is_blank(str(value))), None)
 
 
 def _judged(row: Mapping[str, Any], file: ResultsFile, *, strict: bool) -> JudgedTrial | None:

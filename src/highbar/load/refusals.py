@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from highbar import measure
 from highbar import policy as policies
+from highbar.catalogue import near_category
 from highbar.columns import COLUMNS
 from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.spelling import near_miss
@@ -155,10 +156,11 @@ def _near_misses(
     """A problem for each name that is nearly a known one, unless the policy allows it."""
     problems: list[Problem] = []
     candidates = frozenset(known)
+    near = near_category if what == "category" else near_miss
     for name in found:
         if len(problems) == MOST_NEAR_MISSES:
             break
-        meant = None if name in allowed else near_miss(name, candidates) or _near_tag(what, name)
+        meant = None if name in allowed else near(name, candidates) or _near_tag(what, name)
         if meant:
             place = _place(results, name)
             key = {"column": "allow_columns", "category": "allow_categories"}[what]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TypeVar, get_args
 
-from highbar.catalogue import CATEGORIES, metrics, sliceable
+from highbar.catalogue import metrics, near_category, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import (
@@ -158,7 +158,7 @@ def check_column(cursor: Cursor, column: str, allowed: frozenset[str]) -> bool:
 
 def check_category(cursor: Cursor, category: str, allowed: frozenset[str], at: Place | None = None) -> bool:
     """Whether `category` is no near miss of a usual category; if it is, notes a problem at `at` or `cursor`."""
-    missed = None if category in allowed else near_miss(category, CATEGORIES)
+    missed = None if category in allowed else near_category(category)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to allow_categories"
         cursor.refuse(f"'{category}' is nearly the category '{missed}'", hint, at)

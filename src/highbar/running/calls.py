@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -10,12 +9,9 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from highbar.checks.messages import calls_in, merged_calls
+from highbar.language.blank import is_blank
 from highbar.model.answer import ToolCall
 
-_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn", "Mc", "Me"})
-"""Unicode categories of characters that are invisible on their own: spaces, controls, combining marks."""
-_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters of other categories that are blank: Hangul fillers and the empty Braille pattern."""
 EMPTY_REPLY = "empty reply: neither text nor a tool call"
 
 
@@ -60,16 +56,12 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     @property
     def is_empty(self) -> bool:
         """Whether there is neither a tool call nor visible text: such a reply is malformed."""
-        return not self.calls and not any(map(_is_seen, self.output or ""))
+        return not self.calls and is_blank(self.output or "")
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls in the agent's messages, and those that it reports and that are in no message."""
         return tuple(merged_calls(calls_in(self.messages), self.tool_calls)) if self.messages else self.tool_calls
-
-
-def _is_seen(character: str) -> bool:
-    return unicodedata.category(character) not in _UNSEEN and character not in _BLANKS
 
 
 TrialOutcome = Literal["answered", "error", "infrastructure"]

@@ -8,11 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.catalogue import CATEGORIES
+from highbar.catalogue import near_category
 from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, column_names
 from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.documents.scalars import as_written
-from highbar.language.spelling import near_miss
 
 LISTS = (*column_names("demands", form="names"), *column_names("demands", form="violated"))
 FIXED_COLUMNS = (*SCENARIO_TEXTS, "weight", "expected", "answer", *LISTS)
@@ -111,7 +110,7 @@ def refuse_written_by_a_run(key: str, place: ValueCursor) -> None:
 
 def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: Collection[str] = ()) -> bool:
     """Whether a category is no near miss of a usual one, or is `allowed`; a near miss is noted as a problem."""
-    missed = None if category in allowed else near_miss(category, CATEGORIES)
+    missed = None if category in allowed else near_category(category)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to the policy's allow_categories"
         place.at(*path).refuse(f"'{category[:60]}' is nearly the category '{missed}'", hint)
