@@ -57,6 +57,20 @@ def without_a_prediction(row: Row) -> Row | None:
     return None if row.get("unjudged") else breaks.without_a_prediction(row)
 
 
+def with_a_wrong_outcome(row: Row) -> Row | None:
+    """What was expected, not found; or found where it was not."""
+    wrong = {"tp": "fn", "tn": "fp"}.get(row.get("outcome") or "")
+    return {**row, "outcome": wrong} if wrong else None
+
+
+def with_a_wrong_label(row: Row) -> Row | None:
+    """Another label than the right one, which it was."""
+    right = row.get("expected")
+    if right is None or row.get("predicted") != right:
+        return None
+    return {**row, "predicted": not right if isinstance(right, bool) else "spam" if right != "spam" else "ham"}
+
+
 WORSE: dict[str, Callable[[Row], Row | None]] = {
     "an error": breaks.with_an_error,
     "a violation": breaks.with_a_violation,
@@ -65,6 +79,8 @@ WORSE: dict[str, Callable[[Row], Row | None]] = {
     "correct: false": from_true("correct"),
     "a behavior less": breaks.without_an_observed_behavior,
     "no prediction": without_a_prediction,
+    "a wrong outcome": with_a_wrong_outcome,
+    "a wrong label": with_a_wrong_label,
     "a higher latency": raised("latency_ms", 70_000),
     "more tokens": raised("tokens_used", 3000),
     "a higher cost": raised("cost_usd", 7),
@@ -116,6 +132,10 @@ EXCEPTIONS_WORSE: dict[str, Callable[[Change, str], bool]] = {
     # The specification: "a false positive that was recorded stays one, error or not"; no prediction is none.
     "no prediction takes back a false positive": lambda change, metric: (
         metric in ("precision", "f1") and breaks.takes_back_a_false_positive(change.before, change.after)
+    ),
+    # Two statements about one thing that do not agree: what is left is the other one.
+    "no prediction takes back what contradicts the rest": lambda change, _: (
+        change.what == "no prediction" and change.trial.contradicts and not change.trial_after.contradicts
     ),
     # A trial without an outcome may have been a false positive; one that crashed predicted nothing.
     "a crash is no false positive": lambda change, metric: (

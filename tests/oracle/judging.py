@@ -126,6 +126,8 @@ def settings_of(rows: Sequence[Row], policy: Mapping[str, Any]) -> Settings:
     given |= {name: exact(policy[name]) for name in ("pass_score", "latency_limit") if name in policy}
     given["limits"] = {column: exact(policy[name]) for column, name in LIMITS.items() if name in policy}
     given["own_columns"] = own_columns(metrics)
+    if settings.positive is not None:
+        given["labels"] = frozenset(row["expected"] for row in rows if isinstance(row.get("expected"), str))
     return replace(settings, output_column=any("output" in row for row in rows), **given)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -127,6 +127,8 @@ def violations(random: Random, shape: Shape) -> Any:
 def labels(random: Random, shape: Shape) -> Row:
     """`outcome`, or `expected` and `predicted`; each may be absent."""
     kind = random.choice(("bool", "outcome")) if shape.labels == "both" else shape.labels
+    if shape.labels == "both" and not random.randrange(3):  # says it twice, perhaps not the same
+        return labels(random, replace(shape, labels="bool")) | labels(random, replace(shape, labels="outcome"))
     if kind == "outcome":
         return {"outcome": random.choice(("tp", "tp", "tn", "fp", "fn", None))}
     choices = (True, True, False, None) if kind == "bool" else (LABELS[0], *LABELS, None)

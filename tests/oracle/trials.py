@@ -92,6 +92,7 @@ class Settings:
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     own_columns: Mapping[str, Column] = field(default_factory=dict)
     output_column: bool = False
+    labels: frozenset[str] = frozenset()  # the texts that some row expects; only with `positive`
 
 
 # --- the three forms of behaviors and must_not -----------------------------------------------------
@@ -247,10 +248,8 @@ class Trial:
             return None
         if self.error:
             return known(0)
-        if self.says("correct"):
-            return known(bool(self.row["correct"]))
-        if self.says("outcome"):
-            return known(self.row["outcome"] in ("tp", "tn"))
+        if self.says("correct", "outcome"):
+            return known(all(self.statements))
         if checked:
             return RATE_UNKNOWN
         if self.unjudged and not self.says("predicted"):
@@ -258,9 +257,45 @@ class Trial:
         return known(same_label(self.row.get("predicted"), self.row["expected"]))
 
     @cached_property
+    def statements(self) -> list[bool]:
+        """Whether the answer was right, by each of `correct`, `outcome` and two labels that says it."""
+        outcome, agree = self.row.get("outcome"), self.labels_agree
+        said = [self.row.get("correct"), None if outcome is None else outcome in ("tp", "tn"), agree]
+        return [bool(one) for one in said if one is not None]
+
+    @cached_property
+    def labels_agree(self) -> bool | None:
+        """Whether the labels are equal; None if the row does not have two. Free text is no label."""
+        two = self.row.get("expected"), self.row.get("predicted")
+        texts = self.settings.labels | {self.settings.positive}
+        if all(isinstance(one, bool) for one in two) or (
+            self.settings.positive is not None and all(isinstance(one, str) and one in texts for one in two)
+        ):
+            return two[0] == two[1]
+        return None
+
+    @cached_property
+    def contradicts(self) -> bool:
+        """Whether `correct`, `outcome` and the labels do not agree. A wrong answer may well have the right label."""
+        outcome, correct = self.row.get("outcome"), self.row.get("correct")
+        if outcome is None:
+            return correct is True and self.labels_agree is False
+        return len(set(self.statements)) > 1 or self.other_outcome(outcome)
+
+    def other_outcome(self, outcome: str) -> bool:
+        """Whether both labels are positive and the outcome is negative, or the other way around."""
+        positive = self.settings.positive if self.settings.positive is not None else True
+        wanted = same_label(self.row.get("expected"), positive)
+        return self.labels_agree is True and outcome == ("tn" if wanted else "tp")
+
+    @cached_property
     def cells(self) -> Mapping[str, Ends] | None:
         """tp, fp and fn. An error finds no positive, and takes back no false alarm."""
         outcome, expected = self.row.get("outcome"), self.row.get("expected")
+        if outcome == "tp" and (not all(self.statements) or self.other_outcome(outcome)):
+            outcome = "fn"
+        elif outcome == "tn" and not all(self.statements):
+            outcome = "fp"
         if outcome is None:
             if not has_label(expected, self.settings):
                 return None

@@ -174,6 +174,7 @@ class Reducer(Struct, frozen=True):
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
         warnings = row_checks.refuse_or_warn_of_ids(rows, repeated=layout.repeated, turns=turns, parts=self.parts)
         row_checks.refuse_disagreement(rows, layout)
+        warnings += row_checks.contradictions(rows, layout)
         warnings += row_checks.required_and_optional(rows, request)
         return warnings + (self._variants_warning(plan) if layout.repeated or layout.clustered else ())
 

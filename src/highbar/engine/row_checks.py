@@ -17,6 +17,7 @@ from highbar.engine.column_readers import INTEGERS
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_EXAMPLES, MOST_REFUSED, MOST_RUNS
 from highbar.engine.protocol import Query, Request, Rows
+from highbar.engine.scoring import may_contradict
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal, pointer
 from highbar.engine.trials import named_columns
@@ -215,6 +216,23 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     return tuple(
         f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters"
         for first, second in found
+    )
+
+
+def contradictions(rows: Rows, layout: Layout) -> tuple[str, ...]:
+    """A warning that names the results that say two things about their answer."""
+    if not may_contradict(layout.columns):
+        return ()
+    number = rows("SELECT count_if(contradicts) FROM trials")[0][0]
+    if not number:
+        return ()
+    trial = "trial" if "trial" in layout.columns else "CAST(NULL AS BIGINT)"
+    found = rows(f"SELECT id, {trial} AS trial FROM trials WHERE contradicts ORDER BY 1, 2 LIMIT {MOST_EXAMPLES}")
+    named = [id_ if trial is None else f"{id_} (trial {trial})" for id_, trial in found]
+    says = "1 result says" if number == 1 else f"{number} results say"
+    return (
+        f"{says} two things about the answer, of which the worse counts:"
+        f" `correct`, `outcome` and the labels do not agree in {some(named, MOST_EXAMPLES, number)}",
     )
 
 

@@ -12,6 +12,8 @@ Every expression gives a small integer or a boolean; nothing is divided here. Th
     asks_known                  the row shows what its scenario asks for: a run wrote it, or it is judged
     has_outcome, tp, fp, fn     the outcome can be judged, and what it was
     outcome_known               whether the row says what it was
+    labels_agree                whether the two labels are equal; NULL if the row does not have two
+    contradicts                 the row says two things about its answer
     violation_known             whether the row says if anything was violated
     expected_count              distinct behaviors that are expected
     observed_count              those of them that were observed (0 on an error)
@@ -100,13 +102,34 @@ WITHOUT: tuple[tuple[frozenset[str], Mapping[str, str]], ...] = (
 Planning the long forms takes longer than reading a small file."""
 
 
+_NO_CONTRADICTION = {"labels_agree": "CAST(NULL AS BOOLEAN)", "contradicts": "false"}
+
+
 def simplify(expressions: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
     """The expressions, simplified for results with these columns."""
     found = dict(expressions)
+    if not may_contradict(columns):
+        found |= {name: sql for name, sql in _NO_CONTRADICTION.items() if name in found}
     for absent, instead in WITHOUT:
         if not any(name in columns for name in absent):
             found.update({name: sql for name, sql in instead.items() if name in found})
     return found
+
+
+def may_contradict(columns: Collection[str]) -> bool:
+    """Whether a row of results with these columns can say more than one thing about its answer."""
+    return len({"correct", "outcome"} & {*columns}) + ({"expected", "predicted"} <= {*columns}) > 1
+
+
+def _same_label(positive: str | None) -> str:
+    """SQL: whether the two labels are equal; NULL if they are not both labels: free text is no label."""
+    truths = "expected_true = predicted_true"
+    if positive is None:
+        return truths
+    quoted = literal('"' + positive)
+    # `is_label`: some row expects this text.
+    texts = f"expected_true IS NULL AND predicted_true IS NULL AND (is_label OR predicted = {quoted})"
+    return f"coalesce({truths}, CASE WHEN {texts} THEN expected = predicted END)"
 
 
 def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
@@ -153,13 +176,25 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
         ),
         "expected_positive": _is_positive("expected", positive),
         "predicted_positive": f"coalesce({_is_positive('predicted', positive)}, false)",
+        "labels_agree": _same_label(positive),
     }
+
+
+_WRONG = "coalesce(NOT correct OR NOT labels_agree, false)"
+"""SQL: whether `correct` or the labels say that the answer is wrong."""
+_RIGHT = "coalesce(correct OR outcome IN ('tp', 'tn'), false)"
+"""SQL: whether `correct` or `outcome` says that it is right."""
+_MISSED = "coalesce(outcome IN ('fp', 'fn'), false)"
+"""SQL: whether `outcome` says that it is wrong."""
+_OTHER = "coalesce(labels_agree AND outcome = CASE WHEN expected_positive THEN 'tn' ELSE 'tp' END, false)"
+"""SQL: whether the labels agree on positive and `outcome` says negative, or the other way around."""
 
 
 def answer_columns() -> dict[str, str]:
     """Second step: how the answer and the behaviors are judged."""
     # The caller's own `correct` comes first: it may accept answers that are not equal to `expected`.
-    right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
+    # Of two statements that contradict each other the worse counts.
+    right = f"CASE WHEN correct IS NOT NULL OR outcome IS NOT NULL THEN NOT {_WRONG} AND NOT {_MISSED}"
     right += " WHEN answer_checked THEN false"  # the check of the answer comes before the label
     unnamed = (
         "len(list_filter(distinct_expected, lambda x: NOT list_contains(behaviors, x)"
@@ -182,16 +217,21 @@ def answer_columns() -> dict[str, str]:
         "has_outcome": "outcome IS NOT NULL OR expected_positive IS NOT NULL",
         # An error turns a true positive into a false negative. A recorded false positive stays one.
         "tp": (
-            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp'"
+            f"coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp' AND NOT {_WRONG} AND NOT {_OTHER}"
             " ELSE expected_positive AND predicted_positive END AND NOT is_error, false)"
         ),
         "fp": (
-            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp'"
+            f"coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp' OR (outcome = 'tn' AND {_WRONG})"
             " ELSE NOT expected_positive AND (predicted_positive OR NOT outcome_known) END, false)"
         ),
         "fn": (
-            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND is_error)"
+            "coalesce(CASE WHEN outcome IS NOT NULL"
+            f" THEN outcome = 'fn' OR (outcome = 'tp' AND (is_error OR {_WRONG} OR {_OTHER}))"
             " ELSE expected_positive AND NOT (predicted_positive AND NOT is_error) END, false)"
+        ),
+        "contradicts": (
+            f"coalesce({_RIGHT} AND {_WRONG}, false) OR coalesce({_MISSED} AND (correct OR labels_agree), false)"
+            f" OR coalesce(outcome IS NOT NULL AND {_OTHER}, false)"
         ),
         # A violation makes the score 0 of 1, whatever else was observed.
         "score_expected": "CASE WHEN expected_count > 0 AND NOT is_violated THEN expected_count ELSE 1 END",

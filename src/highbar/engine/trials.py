@@ -42,6 +42,8 @@ def trials_query(
     rows = " UNION ALL ".join(typed_trials(part, columns, layout.extras, request.ranges) for part in parts)
     described = is_described(request.suite, columns)
     filled = with_descriptions(rows, columns, len(layout.extras), described=described, fill=fill)
+    if request.positive is not None and scoring.may_contradict(layout.columns):
+        filled = _with_labels(filled, parts)
     evidence = _with_columns(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)), layout)
     answered = _with_columns(evidence, "evidence", scoring.answer_columns(), layout)
     passing = _with_columns(answered, "answers", scoring.passing_columns(request.pass_score), layout)
@@ -51,6 +53,17 @@ def trials_query(
         stages=(TYPED, "evidence", "answers", "passing"),
         large=layout.large_numbers,
     )
+
+
+def _with_labels(filled: str, parts: Sequence[SourcePart]) -> str:
+    """The trials with `is_label`: whether some row expects what they predicted; rows that are left out count too."""
+    each = " UNION ALL ".join(
+        f"SELECT {part.typed_sql('expected')} AS label FROM {replace(part, chosen='', chosen_by=()).relation(['expected'])}"
+        for part in parts
+        if "expected" in part.columns
+    )
+    labels = f"(SELECT DISTINCT label FROM ({each or 'SELECT CAST(NULL AS VARCHAR) AS label'}) AS each_label) AS labels"
+    return f"SELECT t.*, label IS NOT NULL AS is_label FROM ({filled}) AS t LEFT JOIN {labels} ON t.predicted = label"
 
 
 def named_columns(layout: Layout) -> tuple[str, ...]:
@@ -86,6 +99,7 @@ def _trial_columns(layout: Layout, columns: tuple[str, ...], *, with_evidence: b
     ]  # fmt: skip
     # What a scenario asks for is also known if a suite with demands has it.
     fields.append(("asks_known", f"asks_known OR (suite_bits & {_IN_SUITE}) > 0" if layout.demands else "asks_known"))
+    fields += [("contradicts", "contradicts")] if scoring.may_contradict(layout.columns) else []
     fields += _difference_columns(layout)
     if layout.demands:
         looked = " + ".join(f"CAST({sql} AS INTEGER) * {bit}" for bit, sql in scoring.LOOKED_AT.values())
