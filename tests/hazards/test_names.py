@@ -121,8 +121,21 @@ def test_r10_two_names_that_the_suite_uses_are_two(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "column",
-    ["pased", "Passed", "p_assed", "\uff50assed", "pas\u00adsed", "\u0440assed", "violation", "error_", "tag", "ids"]
-    + ["passed.", "vi0lations", "expected_behaviours"],
+    [
+        *(
+            "pased",
+            "Passed",
+            "p_assed",
+            "\uff50assed",
+            "pas\u00adsed",
+            "\u0440assed",
+            "violation",
+            "error_",
+            "tag",
+            "ids",
+        ),
+        *("passed.", "vi0lations", "expected_behaviours"),
+    ],
 )
 def test_r10_a_column_that_reads_like_one_of_ours_is_refused(tmp_path: Path, column: str) -> None:
     refused(check(tmp_path, [{**GOOD, column: False}], SAFETY), "unknown column", "did you mean", line=1)

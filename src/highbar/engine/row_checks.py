@@ -230,10 +230,8 @@ def contradictions(rows: Rows, layout: Layout) -> tuple[str, ...]:
     found = rows(f"SELECT id, {trial} AS trial FROM trials WHERE contradicts ORDER BY 1, 2 LIMIT {MOST_EXAMPLES}")
     named = [id_ if trial is None else f"{id_} (trial {trial})" for id_, trial in found]
     says = "1 result says" if number == 1 else f"{number} results say"
-    return (
-        f"{says} two things about the answer, of which the worse counts:"
-        f" `correct`, `outcome` and the labels do not agree in {some(named, MOST_EXAMPLES, number)}",
-    )
+    message = f"{says} two things about the answer, of which the worse counts: `correct`, `outcome` and the labels"
+    return (f"{message} do not agree in {some(named, MOST_EXAMPLES, number)}",)
 
 
 def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:

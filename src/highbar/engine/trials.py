@@ -57,10 +57,9 @@ def trials_query(
 
 def _with_labels(filled: str, parts: Sequence[SourcePart]) -> str:
     """The trials with `is_label`: whether some row expects what they predicted; rows that are left out count too."""
+    whole = [replace(part, chosen="", chosen_by=()) for part in parts if "expected" in part.columns]
     each = " UNION ALL ".join(
-        f"SELECT {part.typed_sql('expected')} AS label FROM {replace(part, chosen='', chosen_by=()).relation(['expected'])}"
-        for part in parts
-        if "expected" in part.columns
+        f"SELECT {part.typed_sql('expected')} AS label FROM {part.relation(['expected'])}" for part in whole
     )
     labels = f"(SELECT DISTINCT label FROM ({each or 'SELECT CAST(NULL AS VARCHAR) AS label'}) AS each_label) AS labels"
     return f"SELECT t.*, label IS NOT NULL AS is_label FROM ({filled}) AS t LEFT JOIN {labels} ON t.predicted = label"

@@ -15,7 +15,7 @@ _ALSO = (
     (0x2800, 0x2800), (0x13441, 0x13442), (0x1D159, 0x1D159),  # empty: Braille, hieroglyph, note head
     (0x2065, 0x2065), (0xE0000, 0xE0FFF),  # ignorable, although not assigned
     # In place of an object or of what could not be read (U+FFFC, U+FFFD), and code points that are no characters.
-    (0xFFF0, 0xFFFF), (0xFDD0, 0xFDEF), *((plane + 0xFFFE, plane + 0xFFFF) for plane in range(0x10000, 0x110000, 0x10000)),
+    (0xFFF0, 0xFFFF), (0xFDD0, 0xFDEF), *((plane * 0x10000 - 2, plane * 0x10000 - 1) for plane in range(2, 18)),
 )  # fmt: skip
 """Code points of other classes, or of none, that show nothing: first and last."""
 

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
-from os.path import commonprefix
 
 from highbar.language.limits import LONGEST_WORD, SHORTEST_OF_SEVERAL, SHORTEST_SLIP
 
@@ -155,9 +154,15 @@ def _read(folded: str, signs: str = "") -> str:
     return read.translate(dict.fromkeys(map(ord, signs))) if signs else read
 
 
+def _common(first: str, second: str) -> int:
+    """How many letters two words have in common at their start."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
+
+
 def _edits_apart(first: str, second: str, most: int) -> bool:
     """Whether inserting, deleting, replacing or swapping at most so many letters turns one word into the other."""
-    at = len(commonprefix([_read(first), _read(second)]))
+    at = _common(_read(first), _read(second))
     first, second = first[at:], second[at:]
     if not first and not second:
         return True

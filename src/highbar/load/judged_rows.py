@@ -184,7 +184,8 @@ def _text(row: Mapping[str, Any], column: str) -> str | None:
     """The text by which a row is selected; None if it is absent or blank."""
     tags = row.get("tags")
     tag = tags.get(column.removeprefix("tags.")) if column.startswith("tags.") and isinstance(tags, Mapping) else None
-    return next((str(value) for value in (tag, row.get(column)) if value is not None and not is_blank(str(value))), None)
+    texts = (str(value) for value in (tag, row.get(column)) if value is not None)
+    return next((text for text in texts if not is_blank(text)), None)
 
 
 def _judged(row: Mapping[str, Any], file: ResultsFile, *, strict: bool) -> JudgedTrial | None:
