@@ -15,14 +15,14 @@ _ALSO = (
     (0x2800, 0x2800), (0x13441, 0x13442), (0x1D159, 0x1D159),  # empty: Braille, hieroglyph, note head
     (0x2065, 0x2065), (0xE0000, 0xE0FFF),  # ignorable, although not assigned
     # In place of an object or of what could not be read (U+FFFC, U+FFFD), and code points that are no characters.
-    (0xFFF0, 0xFFFF), (0xFDD0, 0xFDEF), *((plane * 0x10000 - 2, plane * 0x10000 - 1) for plane in range(2, 18)),
+    (0xFFF0, 0xFFFF), (0xFDD0, 0xFDEF),
+    *zip(range(0x1FFFE, 0x110000, 0x10000), range(0x1FFFF, 0x110000, 0x10000), strict=True),
 )  # fmt: skip
 """Code points of other classes, or of none, that show nothing: first and last."""
 
-_IN_PATTERN = [rf"\p{{{name}}}" for name in _CLASSES if name != "Cs"]
-_IN_PATTERN += [rf"\x{{{first:x}}}-\x{{{last:x}}}" for first, last in _ALSO]
-SEEN = rf"[^\s{''.join(_IN_PATTERN)}]"
-"""The pattern of a character that is seen, for RE2 and for Java. The text of a query has no halves of characters."""
+_RANGES = map(r"\x{{{:x}}}-\x{{{:x}}}".format, *zip(*_ALSO, strict=True))
+SEEN = "".join((r"[^\s", *map(r"\p{{{}}}".format, _CLASSES), *_RANGES, "]"))
+"""The pattern of a character that is seen, for RE2 and for Java."""
 
 
 def is_blank(text: str) -> bool:
