@@ -95,7 +95,7 @@ LATER = {
         "several-turns", "tool-calls", "resume", "rate-limits", "run-in-ci", "pytest", "grade", "run-other-suites",
         "agentskills", "every-eval-ever",
         "run-speed", "label-a-judge", "judge", "can-you-trust-the-judge", "history", "drift-luck-and-flakiness",
-        "early-stopping", "run-until-decided", "gates",
+        "early-stopping", "run-until-decided", "gates", "code-at-the-ref",
     )
 }  # fmt: skip
 """Pages of what was added after the bound was set: suites, checks, runs, judges, history, records, early stopping."""
