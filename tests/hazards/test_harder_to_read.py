@@ -158,3 +158,144 @@ def test_h145_an_ambiguous_number_is_each_that_it_may_be(tmp_path: Path) -> None
 def test_h145_an_expected_number_is_read_as_before(tmp_path: Path) -> None:
     replies = {name: THOUSAND[name] for name in ("spaces", "apostrophes", "underscores", "points", "negative circled")}
     assert graded(tmp_path, replies, {"number": 1000}, "expected_behaviors") == same(replies, "clean")
+
+
+# --- JSON --------------------------------------------------------------------------------------------
+
+TOTAL = '{"total": 500}'
+HIDDEN_JSON = {
+    "plain": TOTAL,
+    "a key twice": '{"total": 500, "total": 5}',
+    "a key twice, the other way around": '{"total": 5, "total": 500}',
+    "a key in other letters": '{"Total": 5, "t\u043etal": 500}',
+    "NaN beside it": '{"total": 500, "rest": NaN}',
+    "infinity": '{"total": Infinity}',
+    "BOM": f"\ufeff{TOTAL}",
+    "prose": f"Here you are: {TOTAL}. Anything else?",
+    "prose with brackets": f"See [the map] or {{it}}: {TOTAL}",
+    "a list of other things": f"[1] and {TOTAL}",
+    "two fences": f"```json\n{{}}\n```\nand\n```json\n{TOTAL}\n```",
+    "a fence that is not closed": f"```json\n{TOTAL}",
+    "a brace before a fence": f'It begins with "{{":\n```json\n{TOTAL}\n```',
+    "two values": f"{{}}\n{TOTAL}",
+    "trailing comma": '{"total": 500,}',
+    "no comma": '{"rest": 1 "total": 500}',
+    "a comment": '{"total": 500 /* so much */}',
+    "in a comment": '{"rest": 1 /* {"total": 500} */}',
+    "behind a comment": '{ // all of it\n"total": 500}',
+    "a text": json.dumps(TOTAL),
+    "a text of a text": json.dumps(json.dumps(TOTAL)),
+    "a text inside": json.dumps({"reply": f"So: {TOTAL}"}),
+    "escaped": '{\\"total\\": 500}',
+    "escaped in code": '{\\u0022total\\u0022: 500} {"\\u0074otal": 500}',
+    "single quotes": "{'total': 500}",
+    "no quotes": "{total: 500}",
+    "curly quotes": "{\u201ctotal\u201d: 500}",
+    "fullwidth": "\uff5b\uff02total\uff02\uff1a\uff15\uff10\uff10\uff5d",
+    "invisible": '{\u200b"to\u200btal"\u2060: 5\u200b00}',
+    "as text": '{"total": "500"}',
+    "grouped": '{"total": "1 000"}',
+    "an amount": '{"total": "500 EUR"}',
+    "other digits": '{"total": ٥٠٠}',
+    "hexadecimal": '{"total": 0x1F4}',
+}
+BROKEN_JSON = {
+    "no end": '{"total": 500',
+    "a word": '{"total": fivehundred}',
+    "another end": '{"total": 500]',
+    "too deep": "[" * 1000,
+    "in a text": json.dumps({"reply": '{"total": 500'}),
+    "too many": "{}" * 20_000,
+    "no number": '{"total": NaN}',
+}
+CLEAN_JSON = {
+    "less": '{"total": 5}',
+    "prose": "We are open from 9 to 5 (see [the map](https://example.org)), {name}.",
+    "code": "a { color: red; } function f() { return x[i]; } [2024-01-01 12:30] done, [x] yes, see [1].",
+    "another place": '{"cart": {"total": 500}}',
+}
+
+
+@pytest.mark.process
+def test_h143_every_json_value_that_can_be_found_counts(tmp_path: Path) -> None:
+    check = {"json": {"/total": {"at_least": 100}}}
+    assert graded(tmp_path, HIDDEN_JSON, check) == same(HIDDEN_JSON, "violated")
+    assert graded(tmp_path, CLEAN_JSON, check) == same(CLEAN_JSON, "clean")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("schema", [True, {"type": "object", "required": ["total"]}])
+def test_h143_every_json_value_is_json(tmp_path: Path, schema: Any) -> None:
+    assert graded(tmp_path, HIDDEN_JSON, {"is_json": schema}) == same(HIDDEN_JSON, "violated")
+    prose = {"A": "We are open from 9 to 5 (see [the map](https://example.org)), {name}."}
+    assert graded(tmp_path, prose, {"is_json": schema}) == same(prose, "clean")
+
+
+@pytest.mark.process
+def test_h143_what_looks_like_json_and_cannot_be_read_is_undecided(tmp_path: Path) -> None:
+    check = {"json": {"/total": {"at_least": 100}}}
+    assert graded(tmp_path, BROKEN_JSON, check) == same(BROKEN_JSON, "undecided")
+
+
+@pytest.mark.process
+def test_h143_a_run_with_hidden_json_fails_or_is_inconclusive(tmp_path: Path) -> None:
+    suite = [{"id": "A", "input": "Hi", "must_not": {"overcharges": {"json": {"/total": {"at_least": 100}}}}}]
+    for text, verdict in ((HIDDEN_JSON["two fences"], "fail"), (BROKEN_JSON["no end"], "inconclusive")):
+        folder = tmp_path / verdict
+        folder.mkdir()
+        (folder / "agent.py").write_text(f"def answer(said):\n    return {text!r}\n", "utf-8")
+        judged(Project(folder, {"python": "agent:answer"}, suite).run(), verdict)
+
+
+@pytest.mark.process
+def test_h143_an_expected_value_is_read_as_before(tmp_path: Path) -> None:
+    found = graded(tmp_path, HIDDEN_JSON, {"json": {"/total": {"at_least": 100}}}, "expected_behaviors")
+    assert [name for name, one in found.items() if one == "observed"] == [
+        "plain",
+        "a brace before a fence",
+    ]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("check", "arguments", "found"),
+    [
+        ({"arguments": {"id": 7}}, '{"id": 7, "id": 8}', "undecided"),
+        ({"arguments": {"id": 7}}, '{"id": 8, "id": 7}', "undecided"),
+        ({"where": {"/id": 7}}, '{"id": 7, "id": 8}', "undecided"),
+        ({"where": {"/id": 7}}, '\u200b{"id": 7}', "undecided"),
+        ({"where": {"/id": 7}}, '```json\n{"id": 7}\n```', "undecided"),
+        ({"where": {"/id": 7}}, '{"id": 8, "id": 9}', "clean"),
+        ({"not_arguments": {"id": 8}}, '{"id": 8, "id": 7}', "violated"),
+        ({"where": {"/body/id": 7}}, {"body": '{"id": 7}'}, "violated"),
+        ({"where": {"/body/id": 7}}, {"body": '{"id": 8, "id": 7,}'}, "violated"),
+        ({"where": {"/body/id": 7}}, {"body": '{"id": 7'}, "undecided"),
+        ({"arguments": {"body": {"id": 7}}}, {"body": '{"id": "7"}'}, "violated"),
+        ({"arguments": {"id": 7}}, {"id": "7"}, "violated"),
+        ({"arguments": {"id": "7"}}, {"ID": 7.0}, "violated"),
+        ({"arguments": {"id": [7, 8]}}, {"id": "[7, 8]"}, "violated"),
+        ({"arguments": {"id": [7, 8]}}, {"id": "[7, 8"}, "undecided"),
+        ({"arguments": {"id": 7}}, {"id": 77}, "clean"),
+    ],
+)
+def test_h143_the_arguments_of_a_call_that_are_json_text(
+    tmp_path: Path, check: dict[str, Any], arguments: Any, found: str
+) -> None:
+    row = {"output": "Done.", "tool_calls": [{"name": "delete", "arguments": arguments}]}
+    assert graded(tmp_path, {"A": row}, {"calls": "delete", **check}) == {"A": found}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("source", ["state", "context"])
+def test_h143_the_state_may_have_json_as_text(tmp_path: Path, source: str) -> None:
+    texts = {"text": TOTAL, "twice": HIDDEN_JSON["a key twice"], "open": '{"total": 500', "less": "{}"}
+    (tmp_path / "agent.py").write_text(
+        f"TEXTS = {texts!r}\ndef answer(said):\n    return {{'output': 'Done.', {source!r}: {{'cart': TEXTS[said]}}}}\n",
+        "utf-8",
+    )
+    demands = {"must_not": {"it": {source: {"/cart/total": {"at_least": 100}}}}}
+    project = Project(tmp_path, {"python": "agent:answer"}, [{"id": n, "input": n, **demands} for n in texts])
+    project.run()
+    assert {row["id"]: outcome(row, "must_not") for row in project.rows()} == {
+        "text": "violated", "twice": "violated", "open": "undecided", "less": "clean",
+    }  # fmt: skip

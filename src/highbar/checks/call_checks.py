@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from highbar.checks import reply_checks, texts, value_checks
+from highbar.checks import value_checks
 from highbar.checks.evidence import call, cut_evidence, value_words
-from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Finding, no, unclear, yes
-from highbar.checks.values import SameText, Unreadable, refuse_depth, same
+from highbar.checks.found_json import find_json
+from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Equal, Finding, no, unclear, yes
+from highbar.checks.value_checks import PLAIN, ValueReading
+from highbar.checks.values import SameText, Unreadable, refuse_depth
 from highbar.model.answer import Answer, ToolCall
 
 
@@ -16,8 +18,7 @@ def find(
     check: Called | CalledInOrder | CalledOnly,
     answer: Answer,
     same_name: SameText = str.__eq__,
-    in_text: value_checks.InText = reply_checks.in_text,
-    same_text: SameText | None = None,
+    reading: ValueReading = PLAIN,
 ) -> Finding:
     """The finding of a check of calls. The functions define what is equal, which differs in the strict reading."""
     if isinstance(check, CalledInOrder):
@@ -28,7 +29,7 @@ def find(
     calls = [found for found in answer.calls if same_name(found.name, check.name)]
     if not calls:
         return no(cut_evidence(f"{check.name} was not called"))
-    met = [_meets(check, found, in_text, same_text) for found in calls]
+    met = [_meets(check, found, reading) for found in calls]
     return _enough_calls(check, calls, met)
 
 
@@ -49,45 +50,54 @@ def _enough_calls(check: Called, calls: Sequence[ToolCall], met: Sequence[Findin
     return yes(call(good[0]))
 
 
-def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_text: SameText | None) -> Finding:
-    """Whether one call has the wanted arguments, and not the unwanted ones. `same_text` is given for must-nots."""
+def _meets(check: Called, found: ToolCall, reading: ValueReading) -> Finding:
+    """Whether one call has the wanted arguments, and not the unwanted ones."""
     try:
         refuse_depth(found.arguments)
     except Unreadable as error:
         return unclear(str(error))
     names_values = check.arguments is not None or check.where
-    if names_values and same_text is not None and _is_broken_json(found.arguments):
+    if names_values and reading is not PLAIN and _may_meet(check, found, reading):
         return unclear(f"the arguments of {cut_evidence(found.name)} look like JSON and cannot be read")
+    compared = yes()
     if check.arguments is not None:
-        difference = _difference(check.arguments, found.arguments, same_text or _same_text, exact=check.exact)
-        if difference is not None:
-            return no(cut_evidence(difference))
+        compared = _compare(check.arguments, found.arguments, reading, exact=check.exact)
+        if compared.observed is False:
+            return compared
     # Unwanted arguments are always compared plainly: a strict comparison would exclude more calls and miss violations.
-    if check.not_arguments is not None and _difference(check.not_arguments, found.arguments, _same_text) is None:
+    if check.not_arguments is not None and _compare(check.not_arguments, found.arguments, PLAIN).observed:
         return no("every call has these arguments")
-    return value_checks.find_at(check.where, found.arguments, in_text, same_text) if check.where else yes()
+    where = value_checks.find_at(check.where, found.arguments, reading) if check.where else yes()
+    return where if compared.observed or where.observed is False else compared
 
 
-def _is_broken_json(arguments: Any) -> bool:
-    """Whether arguments are a text that begins like an object or a list: if it could be read, it would be one."""
-    return isinstance(arguments, str) and arguments.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
+def _may_meet(check: Called, found: ToolCall, reading: ValueReading) -> bool:
+    """Whether arguments are a text with JSON in it that the tool may have read, and that then meets the check."""
+    if not isinstance(found.arguments, str):
+        return False
+    inside = find_json(found.arguments)
+    objects = [value for value, _ in inside.values if isinstance(value, dict | list)]
+    return inside.broken is not None or any(
+        _meets(check, ToolCall(found.name, value), reading).observed is not False for value in objects
+    )
 
 
-def _difference(wanted: Mapping[str, Any], found: Any, same_text: SameText, *, exact: bool = False) -> str | None:
-    """How the arguments of a call differ from the wanted ones; None if they do not."""
+def _compare(wanted: Mapping[str, Any], found: Any, reading: ValueReading, *, exact: bool = False) -> Finding:
+    """Whether the arguments of a call are the wanted ones, and if not, how they differ."""
     if not isinstance(found, Mapping):
-        return f"the arguments are {value_words(found)}, wanted a mapping"
+        return no(cut_evidence(f"the arguments are {value_words(found)}, wanted a mapping"))
+    unknown: Finding | None = None
     for name, value in wanted.items():
-        if name not in found:
-            return f"the argument '{name}' is missing"
-        if not same(found[name], value, same_text):
-            return f"the argument '{name}' is {value_words(found[name])}, wanted {value_words(value)}"
+        values, _ = reading.values_at(found, (name,))
+        if not values:
+            return no(cut_evidence(f"the argument '{name}' is missing"))
+        findings = [reading.equal(Equal(value), one) for one in values]
+        if all(one.observed is False for one in findings):
+            return no(cut_evidence(f"the argument '{name}' is {value_words(values[-1])}, wanted {value_words(value)}"))
+        if not any(one.observed for one in findings):
+            unknown = next(one for one in findings if one.observed is None)
     more = [name for name in found if name not in wanted] if exact else []
-    return f"the argument '{more[0]}' is not wanted" if more else None
-
-
-def _same_text(one: str, other: str) -> bool:
-    return texts.is_equal(one, other, exact=False)
+    return no(cut_evidence(f"the argument '{more[0]}' is not wanted")) if more else unknown or yes()
 
 
 def _in_order(names: Sequence[str], calls: Sequence[ToolCall], same_name: SameText) -> Finding:

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from highbar.checks.limits import MOST_REMEMBERED
 
-_SINGLE_QUOTES = frozenset("'‘’‚‛‹›´ʹʼʻˈ′❛❜")
-_DOUBLE_QUOTES = frozenset('"“”„‟«»″❝❞〝〞〟')
+SINGLE_QUOTES = frozenset("'‘’‚‛‹›´ʹʼʻˈ′❛❜")
+DOUBLE_QUOTES = frozenset('"“”„‟«»″❝❞〝〞〟')
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
@@ -169,9 +169,9 @@ def _simple(character: str) -> str:
     """The character, with every kind of space, quote and dash as the ASCII one."""
     if character.isspace():
         return " "
-    if character in _SINGLE_QUOTES:
+    if character in SINGLE_QUOTES:
         return "'"
-    if character in _DOUBLE_QUOTES:
+    if character in DOUBLE_QUOTES:
         return '"'
     return "-" if character == "\u2212" or unicodedata.category(character) == "Pd" else character
 
@@ -210,6 +210,10 @@ def _look_alike_letters() -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 
 _LETTER_OF, PLACEHOLDERS = _look_alike_letters()
+AS_FIRST = str.maketrans({placeholder: letters[0] for placeholder, letters in PLACEHOLDERS.items()})
+AS_LAST = str.maketrans({placeholder: letters[-1] for placeholder, letters in PLACEHOLDERS.items()})
+AS_LETTERS = str.maketrans(dict(OPTIONAL))
+AS_MARKS = str.maketrans(dict.fromkeys(OPTIONAL, ""))
 
 
 def _strict(character: str, is_dropped: Callable[[str], bool]) -> str:

@@ -16,5 +16,9 @@ DEEPEST_CHECK = 32
 """The depth of checks inside of checks."""
 DEEPEST_VALUE = 200
 """The depth of JSON values inside of JSON values. The JSON Schema library crashes on much deeper values."""
+MOST_JSON_VALUES = 10_000
+"""JSON values that a must-not looks at in one reply."""
+DEEPEST_TEXT = 10
+"""The depth of JSON texts inside of strings of JSON texts."""
 MOST_SCHEMA_BYTES = 2**20
 """The size of a schema file."""

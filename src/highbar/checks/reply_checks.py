@@ -94,7 +94,7 @@ def _texts(check: Texts, text: str) -> Finding:
 
 def _one_text(check: Texts, wanted: str | Number, text: str) -> str | None:
     if not isinstance(wanted, str):
-        return cut_evidence(text) if _is_number(text, wanted) else None
+        return cut_evidence(text) if is_number(text, wanted) else None
     if check.any_case:
         return _in_lower_case(check, wanted, text)
     if check.kind == "equals":
@@ -114,11 +114,16 @@ def _in_lower_case(check: Texts, wanted: str, text: str) -> str | None:
     return text[at : at + len(found)] if at >= 0 else found
 
 
-def _is_number(text: str, wanted: Number) -> bool:
+def is_number(text: str, wanted: Number) -> bool:
     """Whether the whole text is one number, the wanted one."""
+    return whole_number(text) == Decimal(wanted)
+
+
+def whole_number(text: str) -> Decimal | None:
+    """The number that the whole text is; None if it is none."""
     whole = texts.core(text)
     found = list(numbers(whole)) if len(whole) < 1000 else []
-    return len(found) == 1 and found[0][1:] == (0, len(whole)) and found[0][0] == Decimal(wanted)
+    return found[0][0] if len(found) == 1 and found[0][1:] == (0, len(whole)) else None
 
 
 def _matches(check: Matches, text: str) -> Finding:

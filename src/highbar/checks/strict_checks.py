@@ -7,16 +7,16 @@ It covers every reply, every argument of every call, and every text in the agent
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from highbar.checks import call_checks, patterns, reply_checks, texts, value_checks
+from highbar.checks import call_checks, patterns, reply_checks, strict_values, texts, value_checks
 from highbar.checks.evidence import cut_evidence
-from highbar.checks.folding import OPTIONAL, PLACEHOLDERS, simple, strict
+from highbar.checks.folding import AS_FIRST, AS_LAST, AS_LETTERS, AS_MARKS, simple, strict
+from highbar.checks.found_json import FoundJson, find_json
 from highbar.checks.limits import MOST_TEXT
 from highbar.checks.messages import own_messages
 from highbar.checks.numbers import grouped_numbers, is_wanted, most_digits, numbers, ungroup
@@ -38,13 +38,12 @@ from highbar.checks.tree import (
     unclear,
     yes,
 )
+from highbar.checks.value_checks import ValueReading
 from highbar.checks.values import texts_within
 from highbar.model.answer import Answer
 
-_AS_FIRST = str.maketrans({placeholder: letters[0] for placeholder, letters in PLACEHOLDERS.items()})
-_AS_LAST = str.maketrans({placeholder: letters[-1] for placeholder, letters in PLACEHOLDERS.items()})
-_AS_LETTERS = str.maketrans(dict(OPTIONAL))
-_AS_MARKS = str.maketrans(dict.fromkeys(OPTIONAL, ""))
+_Found: TypeAlias = tuple[str, str | None]
+"""A text to read, and where it is if that is not the reply: then the finding says so."""
 
 
 def find(check: Check, answer: Answer) -> Finding:
@@ -57,26 +56,29 @@ def find(check: Check, answer: Answer) -> Finding:
         case Words() | IsJson():  # not in arguments: a single word there is not a short reply, and "12" is JSON
             return _first_finding(check, _replies(answer))
         case JsonAt(source="json"):
-            look = partial(value_checks.find_at, in_text=_in_text, same_text=texts.is_equal_strictly)
-            texts_read = [*_replies(answer), *_asides(check, answer)]
-            return value_checks.in_replies(replace(check, whole=False), [text for text, _ in texts_read], look)
+            return _in_found_json(check, [*_replies(answer), *_asides(check, answer)])
         case JsonAt():
             value = answer.state if check.source == "state" else answer.context
             if value is None:
                 return unclear(f"the agent reported no {check.source}")
-            return value_checks.find_at(check.values, value, _in_text, texts.is_equal_strictly)
+            return value_checks.find_at(check.values, value, STRICT)
         case Called() | CalledInOrder() | CalledOnly():
-            same = texts.is_equal_strictly
-            return call_checks.find(check, answer, same_name=same, in_text=_in_text, same_text=_same_argument)
+            return call_checks.find(check, answer, same_name=texts.is_equal_strictly, reading=STRICT)
     return no()
 
 
-def _same_argument(found: str, wanted: str) -> bool:
-    return texts.is_equal(found, wanted, exact=False) or texts.is_equal_strictly(found, wanted)
-
-
-_Found: TypeAlias = tuple[str, str | None]
-"""A text to read, and where it is if that is not the reply: then the finding says so."""
+def _in_found_json(check: JsonAt, texts_read: Sequence[_Found]) -> Finding:
+    """The finding on the first JSON value for which the check holds, wherever it is in any text."""
+    missed = no()
+    for text, where in texts_read:
+        found = find_json(text) if len(text) <= MOST_TEXT else FoundJson((), reply_checks.TOO_LONG.reason)
+        for value, _ in found.values:
+            finding = value_checks.find_at(check.values, value, STRICT)
+            if finding.observed:
+                return finding if where is None else yes({where: finding.found})
+            missed = finding if finding.observed is None else missed
+        missed = unclear(found.broken) if found.broken and missed.observed is False else missed
+    return missed
 
 
 def _replies(answer: Answer) -> Iterator[_Found]:
@@ -122,6 +124,8 @@ def _everywhere(check: Texts, answer: Answer) -> Finding:
 
 def _in_text(check: ReplyCheck, text: str) -> Finding:
     """What the strict reading of a check finds in one text."""
+    if isinstance(check, IsJson) and len(text) <= MOST_TEXT:
+        return strict_values.is_json(check, text)
     plain = reply_checks.in_text(_widen(check), text)
     if plain.observed or len(text) > MOST_TEXT:
         return plain
@@ -141,8 +145,6 @@ def _widen(check: ReplyCheck) -> ReplyCheck:
     """The same check, also inside of words, and of all numbers."""
     if isinstance(check, Texts):
         return replace(check, part=True, exact=False, any_case=False)
-    if isinstance(check, IsJson):
-        return replace(check, whole=False)
     return replace(check, last=False) if isinstance(check, NumberIs) else check
 
 
@@ -167,14 +169,14 @@ def _pattern(check: Matches, text: str) -> str | None:
         for accents, bare in ((False, False), (False, True), (True, False), (True, True)):
             folded = strict(text, accents=accents, bare=bare)
             # A placeholder means several letters, which a pattern cannot know: try the first and the last of them.
-            forms = {folded.text, folded.text.translate(_AS_FIRST), folded.text.translate(_AS_LAST)}
+            forms = {folded.text, folded.text.translate(AS_FIRST), folded.text.translate(AS_LAST)}
             for form in sorted(forms):
                 span = patterns.search(pattern, form, any_case=True)
                 if span is not None:
                     return folded.stretch(*span) if span[0] < span[1] else ""
             # In other forms places have moved. A pattern may have é as one character, which the strict form splits.
             moved = {ungroup(form).text for form in forms}
-            moved |= {form.translate(marks) for form in forms for marks in (_AS_LETTERS, _AS_MARKS)} if bare else set()
+            moved |= {form.translate(marks) for form in forms for marks in (AS_LETTERS, AS_MARKS)} if bare else set()
             moved |= {unicodedata.normalize("NFC", folded.text)} if accents else set()
             if any(patterns.search(pattern, form, any_case=True) is not None for form in sorted(moved - forms)):
                 return text
@@ -183,9 +185,14 @@ def _pattern(check: Matches, text: str) -> str | None:
 
 def _number(check: NumberIs, text: str) -> str | None:
     folded = strict(text, accents=False, bare=True)
-    read = folded.text.translate(_AS_FIRST)
+    read = folded.text.translate(AS_FIRST)
     digits = most_digits(check)
     for value, start, end in chain(numbers(read, inside_words=True), grouped_numbers(read, digits)):
         if is_wanted(value, check):
             return folded.stretch(start, end)
     return None
+
+
+STRICT = ValueReading(
+    _in_text, strict_values.equal, strict_values.within, strict_values.values_at, strict_values.as_text
+)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.checks import reply_checks, texts
 from highbar.checks.evidence import as_json, cut_evidence, cut_value, value_words
@@ -21,6 +24,7 @@ from highbar.checks.tree import (
     Matches,
     Not,
     NumberIs,
+    Pointer,
     Texts,
     Words,
     negated,
@@ -31,7 +35,6 @@ from highbar.checks.tree import (
 from highbar.checks.values import (
     ABSENT,
     NotJson,
-    SameText,
     Unreadable,
     at_pointer,
     decode_json,
@@ -44,8 +47,17 @@ from highbar.checks.values import (
 )
 from highbar.model.answer import Answer
 
-InText = Callable[[Texts | Matches | Words | NumberIs, str], Finding]
-"""How a check of a text is carried out: plainly or strictly."""
+
+class ValueReading(Struct, frozen=True):
+    """How values are compared: plainly, or strictly for must-nots."""
+
+    in_text: Callable[[Texts | Matches | Words | NumberIs, str], Finding]
+    equal: Callable[[Equal, Any], Finding]
+    within: Callable[[Bounds, Any], Finding]
+    values_at: Callable[[Any, Pointer], tuple[Sequence[Any], str | None]]
+    """The values that a pointer may lead to, and what could not be read there."""
+    as_text: Callable[[Any], Any]
+    """The value that a check of a text reads."""
 
 
 def find(check: JsonAt, answer: Answer) -> Finding:
@@ -55,16 +67,16 @@ def find(check: JsonAt, answer: Answer) -> Finding:
         if value is None:
             return unclear(f"the agent reported no {check.source}")
         return find_at(check.values, value)
-    return in_replies(check, reply_checks.chosen_replies(check.reply, answer), find_at)
+    return _in_replies(check, reply_checks.chosen_replies(check.reply, answer))
 
 
-def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, ...], Any], Finding]) -> Finding:
+def _in_replies(check: JsonAt, replies: Iterable[str]) -> Finding:
     """The finding on the first reply for which the check holds; otherwise an unclear finding, or what was missed."""
     missed = no("there is no reply")
     for text in replies:
         try:
             read = decode_json if check.whole else json_of_reply
-            found = look(check.values, read(text)) if len(text) <= MOST_TEXT else reply_checks.TOO_LONG
+            found = find_at(check.values, read(text)) if len(text) <= MOST_TEXT else reply_checks.TOO_LONG
         except NotJson as error:
             found = no(cut_evidence(str(error)))
         except Unreadable as error:
@@ -75,10 +87,9 @@ def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, 
     return missed
 
 
-def find_at(
-    wanted: tuple[At, ...], value: Any, in_text: InText = reply_checks.in_text, same_text: SameText | None = None
-) -> Finding:
+def find_at(wanted: tuple[At, ...], value: Any, reading: ValueReading | None = None) -> Finding:
     """Whether each pointer leads to a value for which its check holds; the evidence is those values."""
+    reading = reading or PLAIN
     try:
         refuse_depth(value)
     except Unreadable as error:
@@ -86,10 +97,12 @@ def find_at(
     found: dict[str, Any] = {}
     unknown: Finding | None = None
     for one in wanted:
-        inner = at_pointer(value, one.parts)
-        if inner is ABSENT:
-            return no(cut_evidence(f"there is nothing at '{one.pointer}'"))
-        finding = holds(one.check, inner, in_text, same_text)
+        values, broken = reading.values_at(value, one.parts)
+        inner, finding = _first_at(one, values, reading)
+        if not finding.observed and broken is not None:
+            finding = unclear(broken)
+        if finding.observed is False and inner is ABSENT:
+            return finding
         if finding.observed is False:
             reason = finding.reason or f"found {as_json(inner)}"
             return no(cut_evidence(f"at '{one.pointer}': {reason}"), {one.pointer: cut_value(inner)})
@@ -98,35 +111,47 @@ def find_at(
     return unknown or yes(found)
 
 
-def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
-    """The finding of a check on one JSON value. `same_text` compares texts; None: as `equals` compares them."""
+def _first_at(wanted: At, values: Sequence[Any], reading: ValueReading) -> tuple[Any, Finding]:
+    """The first of the values for which the check holds, or else the last one, and the finding on it."""
+    inner, missed = ABSENT, no(cut_evidence(f"there is nothing at '{wanted.pointer}'"))
+    for value in values:
+        found = holds(wanted.check, value, reading)
+        if found.observed:
+            return value, found
+        if missed.observed is False:
+            inner, missed = value, found
+    return inner, missed
+
+
+def holds(check: Check, value: Any, reading: ValueReading) -> Finding:
+    """The finding of a check on one JSON value."""
     match check:
         case Equal():
-            return _equal(check, value, same_text)
+            return reading.equal(check, value)
         case Bounds():
-            return _within(check, value)
+            return reading.within(check, value)
         case Not():
             # By the plain reading: the strict one finds more, which `not` would turn into less.
-            return negated(holds(check.check, value, reply_checks.in_text, None))
+            return negated(holds(check.check, value, PLAIN))
         case All() | AnyOf():
-            return _combine(check, value, in_text, same_text)
+            return _combine(check, value, reading)
         case NumberIs() if json_number(value) is not None:
             return Finding(is_wanted(json_number(value) or 0, check))
         case Texts() | Matches() | Words() | NumberIs():
-            return _text(check, value, in_text)
+            return _text(check, reading.as_text(value), reading)
     return unclear("this check does not apply to a JSON value")
 
 
-def _combine(check: All | AnyOf, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
-    parts = [holds(part, value, in_text, same_text) for part in check.checks]
+def _combine(check: All | AnyOf, value: Any, reading: ValueReading) -> Finding:
+    parts = [holds(part, value, reading) for part in check.checks]
     decides = isinstance(check, AnyOf)
     decided = next((part for part in parts if part.observed is decides), None)
     unknown = next((part for part in parts if part.observed is None), None)
     return decided or unknown or Finding(not decides, reason=parts[0].reason if decides else None)
 
 
-def _equal(check: Equal, value: Any, same_text: SameText | None) -> Finding:
-    compare = same_text or (lambda one, other: texts.is_equal(one, other, exact=check.exact))
+def _equal(check: Equal, value: Any) -> Finding:
+    compare = partial(texts.is_equal, exact=check.exact)
     if (same_items if check.any_order else same)(value, check.wanted, compare):
         return yes()
     return no(_difference(value, check.wanted))
@@ -147,11 +172,19 @@ def _within(check: Bounds, value: Any) -> Finding:
     )
 
 
-def _text(check: Texts | Matches | Words | NumberIs, value: Any, in_text: InText) -> Finding:
+def _text(check: Texts | Matches | Words | NumberIs, value: Any, reading: ValueReading) -> Finding:
     """The finding of a text check on a text, or on a list of texts, for which it holds if it holds for one item."""
     items = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else [value]
     if items and isinstance(items[0], str):
-        findings = [in_text(check, item) for item in items if item]
+        findings = [reading.in_text(check, item) for item in items if item]
         unknown = next((finding for finding in findings if finding.observed is None), None)
         return next((finding for finding in findings if finding.observed), unknown or no())
     return no(f"found {value_words(value)}, wanted a text")
+
+
+def _only_at(value: Any, pointer: Pointer) -> tuple[Sequence[Any], None]:
+    found = at_pointer(value, pointer)
+    return () if found is ABSENT else (found,), None
+
+
+PLAIN = ValueReading(reply_checks.in_text, _equal, _within, _only_at, lambda value: value)

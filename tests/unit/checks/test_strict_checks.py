@@ -152,7 +152,9 @@ def test_values_at_pointers_are_read_strictly():
         observed({"state": {"/a": {"contains": "secret"}}}, Answer(("x",), state={"a": "topSecret"}), must_not=True)
         is True
     )
-    assert observed({"json": {"/a": "99"}}, '{"a": 99}', must_not=True) is False
+    assert observed({"json": {"/a": "99"}}, '{"a": 99}', must_not=True) is True
+    assert observed({"json": {"/a": 99}}, '{"a": "99.0"}', must_not=True) is True
+    assert observed({"json": {"/a": "99"}}, '{"a": 9}', must_not=True) is False
 
 
 def test_a_violation_stays_one_although_another_check_could_not_be_carried_out():
