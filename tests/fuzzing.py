@@ -72,6 +72,12 @@ def _graded_again(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _harder(_: Sequence[str]) -> Attempt:
+    from tests.laws.harder import attempt
+
+    return attempt
+
+
 def _importers(tools: Sequence[str]) -> Attempt:
     from tests.importers.fuzzing import attempts_on
 
@@ -165,6 +171,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
     "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
     "graded_again": _graded_again,  # the rows of a run, graded again by the same suite, are as they were
+    "harder": _harder,  # answers: what makes a reply harder to read never takes a violation away
     "recordings": _recordings,  # pytest: without a call that records what is demanded, no rule passes that did not
     "two_faults": _two_faults,  # policies: what is wrong in two places is reported in both
     "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units

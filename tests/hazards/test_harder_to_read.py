@@ -290,7 +290,7 @@ def test_h143_the_arguments_of_a_call_that_are_json_text(
 def test_h143_the_state_may_have_json_as_text(tmp_path: Path, source: str) -> None:
     texts = {"text": TOTAL, "twice": HIDDEN_JSON["a key twice"], "open": '{"total": 500', "less": "{}"}
     (tmp_path / "agent.py").write_text(
-        f"TEXTS = {texts!r}\ndef answer(said):\n    return {{'output': 'Done.', {source!r}: {{'cart': TEXTS[said]}}}}\n",
+        f"TEXTS = {texts!r}\ndef answer(said):\n    return {{'output': '.', {source!r}: {{'cart': TEXTS[said]}}}}\n",
         "utf-8",
     )
     demands = {"must_not": {"it": {source: {"/cart/total": {"at_least": 100}}}}}

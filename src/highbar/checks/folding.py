@@ -194,13 +194,23 @@ def _is_invisible(character: str) -> bool:
     return unicodedata.category(character) in ("Cf", "Cc") and not character.isspace()
 
 
+def _letter_in(name: str) -> str | None:
+    """The ASCII letter of which a name says that the character is a form of it; None if it says no such thing."""
+    words = name.partition(" WITH ")[0].split()
+    if "LATIN" not in words and words[:2] != ["REGIONAL", "INDICATOR"]:
+        return None
+    last = words[-2] if _NAMED.get(words[-1]) == "" else words[-1]
+    return last.lower() if len(last) == 1 else _NAMED.get(last)
+
+
 def _look_alike_letters() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The letter of each look-alike, or a placeholder if it looks like several; and the letters of each placeholder."""
     letters: dict[str, str] = {}
     for letter, others in LOOK_ALIKES.items():
         for other in others:
-            digit = str(unicodedata.decimal(other, ""))  # a digit of another script also means its own value
-            letters[other] = "".join(sorted({*letters.get(other, ""), letter, *digit}))
+            # A digit of another script also means its own value, and a Latin letter what its name says.
+            own = {str(unicodedata.decimal(other, "")), _letter_in(unicodedata.name(other, "")) or ""}
+            letters[other] = "".join(sorted({*letters.get(other, ""), letter, *(one for one in own if len(one) == 1)}))
     several = sorted({found for found in letters.values() if len(found) > 1})
     placeholders = {found: chr(_FIRST_PLACEHOLDER + i) for i, found in enumerate(several)}
     return (
@@ -243,20 +253,15 @@ def _by_name(character: str) -> str | None:
         return _OPTIONAL_OF.get(letter or "")
     if name.startswith("PARENTHESIZED LATIN "):
         return _letter_in(name)
+    compatible = unicodedata.normalize("NFKD", character)
+    if len(compatible) > 1 and sum(unicodedata.category(one) != "Mn" for one in compatible) > 1:  # as in L·
+        letter = _letter_in(name)
+        return letter if letter and len(letter) == 1 and character.casefold() != "ss" else None
     if unicodedata.category(character) == "No" and _FRAMED_NUMBER.search(name):
         value = unicodedata.numeric(character)
         return str(int(value)) if value == int(value) else None
     squared = _SQUARED.fullmatch(name) if "\U0001f100" <= character <= "\U0001f1ff" else None
     return squared[1].lower() if squared else None
-
-
-def _letter_in(name: str) -> str | None:
-    """The ASCII letter of which a name says that the character is a form of it; None if it says no such thing."""
-    words = name.partition(" WITH ")[0].split()
-    if "LATIN" not in words and words[:2] != ["REGIONAL", "INDICATOR"]:
-        return None
-    last = words[-2] if _NAMED.get(words[-1]) == "" else words[-1]
-    return last.lower() if len(last) == 1 else _NAMED.get(last)
 
 
 def _as_seen(character: str) -> str:

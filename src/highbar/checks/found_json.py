@@ -43,6 +43,10 @@ _ESCAPED_QUOTE = re.compile(r"\\+[\"']|&(?:quot|apos|#34|#39|#x22|#x27);")
 _AROUND = " \t\r\n\v\f\x00\u00a0\u200b\u200c\u200d\u2060\ufeff"
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?")
 _HEXADECIMAL = re.compile("[-+]?0x[0-9a-f]{1,100}")
+_ESCAPED_OTHERWISE = re.compile(rf"\\+(?:[{re.escape(_QUOTES)}]|&(?:quot|apos|#)|u[0-9a-fA-F]{{4}}|x[0-9a-fA-F]{{2}})")
+"""What can be a quote, but nobody knows where its text ends."""
+_ESCAPED_BEGIN = re.compile(r"\\(?:u(?:00[57]b|ff[35]b|fe5b)|x[57]b)", re.IGNORECASE)
+_LINE_END = re.compile(r"\n|\\n")
 _LIKE_NUMBER = re.compile("[-+]?[0-9]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "0": "\0", "\n": ""}
@@ -57,6 +61,7 @@ _WORDS: Mapping[str, Any] = {
 }
 _NOTHING = object()
 _LONGEST_QUOTE = 8
+"""Characters of an escaped quote: with more of them, each length of them would be looked for to the end of the text."""
 
 
 class Repeated(dict[str, Any]):
@@ -91,7 +96,9 @@ def find_json(text: str) -> FoundJson:
             values.append((value, stretch if depth == 0 else shown))
             texts += [(inner, stretch) for inner in _texts_in(value)]
         inside = [
-            (inner, stretch if depth == 0 else shown, depth + 1) for inner, stretch in texts if _BEGIN.search(inner)
+            (inner, stretch if depth == 0 else shown, depth + 1)
+            for inner, stretch in texts
+            if _BEGIN.search(inner) or _ESCAPED_BEGIN.search(inner)
         ]
         if inside and depth == DEEPEST_TEXT:
             broken = UNREADABLE
@@ -133,6 +140,7 @@ def _in_text(text: str, *, whole: bool) -> tuple[_Stretches, _Stretches, bool]:
     scanner.scan()
     # A block is read by itself, too: what stands before it may have swallowed it.
     others = [(block, block) for block in blocks] if scanner.broken else []
+    others += [(_unescaped(text), text)] if _ESCAPED_BEGIN.search(text) else []
     return values + scanner.values, scanner.texts + others, scanner.broken
 
 
@@ -231,8 +239,8 @@ class _Scanner:
             space = _SPACE.match(self.text, at)
             at = space.end() if space else at
             if self.text.startswith("//", at):
-                end = self.text.find("\n", at)
-                end = len(self.text) if end < 0 else end
+                line = _LINE_END.search(self.text, at)
+                end = line.start() if line else len(self.text)
             elif self.text.startswith("/*", at) and "/*" not in self.unclosed:
                 end = self.text.find("*/", at + 2) + 2
                 if end < 2:
@@ -255,6 +263,9 @@ class _Scanner:
         if self.text[at] in _QUOTES or _ESCAPED_QUOTE.match(self.text, at):
             top.solid = True
             return self.string(at, top)
+        if _ESCAPED_OTHERWISE.match(self.text, at):
+            top.solid = True
+            return None
         word = _WORD.match(self.text, at)
         if word is None:
             return None
