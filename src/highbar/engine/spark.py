@@ -22,6 +22,7 @@ from highbar.engine.protocol import NO_LARGE_NUMBERS, Found, Query, Request, Siz
 from highbar.engine.query_progress import report_progress
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
+from highbar.engine.spark_connect import FAREWELL, within
 from highbar.engine.spark_sql import translate
 from highbar.engine.trials import TYPED
 from highbar.errors import InputError, Problem
@@ -110,8 +111,8 @@ class SparkEngine:
             self._session.conf.set(name, value)
         try:
             self._parts = (self._name_rows(frame, format_),)
-        except BaseException:
-            self.close()  # leave the session as it was, even if the rows are refused
+        except BaseException as error:
+            self.leave(error)
             raise
 
     def _name_rows(self, frame: DataFrame, format_: str) -> SourcePart:
@@ -243,6 +244,13 @@ class SparkEngine:
             self._context.cancelJobsWithTag(self._tag)
         else:
             self._session.interruptTag(self._tag)
+
+    def leave(self, error: BaseException) -> None:
+        """Leave the session as it was after an error; after a signal, jobs may still run, or the server be silent."""
+        if isinstance(error, Exception):
+            self.close()
+        elif within(FAREWELL, self.interrupt):
+            within(FAREWELL, self.close)
 
     def close(self) -> None:
         """Release what was stored, and leave the session as it was."""

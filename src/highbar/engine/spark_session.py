@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
-import socket
+import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from highbar.engine.duplicates import folder_problem
+from highbar.engine.spark_connect import connected
 from highbar.errors import InputError, Problem
 from highbar.load.folders import COMPRESSIONS, SUFFIXES
 
@@ -22,8 +25,9 @@ if TYPE_CHECKING:
     from highbar.engine.spark import SparkEngine  # imports pyspark, an optional extra
 
 FORMATS = ("parquet", "jsonl", "csv")
-CONNECT_PORT = 15002
 QUIET = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+_RAISED = re.compile(r'(?:Exception in thread "main" |: )(.+)')
+LOCAL = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
 
 
 @contextmanager
@@ -38,16 +42,13 @@ def over_frame(frame: Any) -> Iterator[SparkEngine]:
 
 @contextmanager
 def _closed_after(engine: SparkEngine) -> Iterator[SparkEngine]:
-    """The engine; if a signal ends the check, the engine's jobs are stopped too."""
+    """The engine, which leaves the session as it was, however the check ends."""
     try:
         yield engine
-    except Exception:  # its query has ended; only after a signal may a job still be running
+    except BaseException as error:
+        engine.leave(error)
         raise
-    except BaseException:
-        engine.interrupt()
-        raise
-    finally:
-        engine.close()
+    engine.close()
 
 
 @contextmanager
@@ -59,15 +60,11 @@ def over_paths(
     _demand_pyspark()
     from highbar.engine.spark import SparkEngine, refuse_spark_errors  # imports pyspark, an optional extra
 
-    session, started = _session(master, remote)
-    try:
+    with _session(master, remote) as session:
         with refuse_spark_errors():
             frame = read_files(session, list(paths), format_)
         with _closed_after(SparkEngine(frame, format_=format_)) as engine:
             yield engine
-    finally:
-        if started:
-            session.stop()
 
 
 def _format(paths: Sequence[str], input_format: str | None) -> str:
@@ -100,45 +97,84 @@ def _demand_pyspark() -> None:
         ) from error
 
 
-def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool]:
-    """The session, and whether we must stop it."""
+@contextmanager
+def _session(master: str | None, remote: str | None) -> Iterator[SparkSession]:
+    """The session that is there already, or at the address, or a new one, which ends with the context."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="pyspark")  # about the versions of what it uses, and its retries
+        from pyspark.core.context import SparkContext  # an optional extra
+        from pyspark.sql import SparkSession  # an optional extra
+
+        remote = remote or (os.environ.get("SPARK_REMOTE") if master is None else None)
+        current = None if remote else SparkSession.getActiveSession() or _of_context(SparkContext, SparkSession)
+        if current is not None:
+            _refuse_other(current, master)
+            yield current
+        elif remote:
+            with connected(remote) as session:
+                yield session
+        else:
+            session = _start(master)
+            try:
+                yield session
+            finally:
+                session.stop()
+
+
+def _of_context(context: Any, sessions: Any) -> SparkSession | None:
+    """The session of a context that runs in this process, whichever thread began it."""
+    return sessions.builder.getOrCreate() if context._active_spark_context is not None else None  # noqa: SLF001 - no other way to ask
+
+
+def _refuse_other(session: SparkSession, master: str | None) -> None:
+    """Refuse another master than that of the session: Spark has one per process, and would ignore the other."""
+    here = session.conf.get("spark.master", None)
+    if master is not None and master != here:
+        hint = "leave --spark-master out, or stop that session"
+        raise InputError(Problem(f"this process has a Spark session with the master {here}, not {master}", hint=hint))
+
+
+def _start(master: str | None) -> SparkSession:
+    """A session in a Java of our own, or in that of spark-submit. Without a master it is that of Spark's settings."""
+    from py4j.protocol import Py4JError  # for errors that pyspark does not convert into its own
+    from pyspark import SparkConf, SparkContext  # an optional extra
     from pyspark.errors import PySparkException  # an optional extra
+    from pyspark.java_gateway import launch_gateway  # an optional extra
     from pyspark.sql import SparkSession  # an optional extra
 
-    current = SparkSession.getActiveSession()
-    if current is not None and master is None and remote is None:
-        return current, False
-    builder = SparkSession.builder.appName("highbar")
-    builder = builder.remote(remote) if remote else builder.master(master or "local[*]")
-    local = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))} if not master else {}
-    for name, value in ({} if remote else QUIET | local).items():
-        builder = builder.config(name, value)
     previous = signal.getsignal(signal.SIGINT)
-    try:
-        if remote:
-            _reach(remote)
-        session = builder.getOrCreate()
-    except KeyboardInterrupt:  # raised by pyspark's handler, which has replaced the caller's by now
-        signal.signal(signal.SIGINT, previous)
-        signal.raise_signal(signal.SIGINT)
-        raise
-    except (PySparkException, RuntimeError, OSError) as error:
-        text = str(error).splitlines()[0] if str(error) else type(error).__name__
-        hint = "is Java 17 or newer there, and the address right?"
-        raise InputError(Problem(f"no Spark session: {text}", hint=hint)) from error
+    with tempfile.TemporaryFile() as noise:  # what Java says while it starts: nothing to a user, unless it fails
+        try:
+            gateway = SparkContext._gateway or launch_gateway(None, {"stderr": noise})  # noqa: SLF001 - of a stopped session
+            conf = SparkConf(_jvm=gateway.jvm).setAppName("highbar")
+            if master is not None:
+                conf.setMaster(master)
+            quiet = {} if "PYSPARK_GATEWAY_PORT" in os.environ else QUIET
+            local = conf.get("spark.master", "local[*]").startswith("local")
+            for name, value in (quiet | (LOCAL if local else {})).items():
+                conf.setIfMissing(name, value)
+            SparkContext(conf=conf, gateway=gateway)
+            session = SparkSession.builder.getOrCreate()
+        except KeyboardInterrupt:  # raised by pyspark's handler, which has replaced the caller's by now
+            signal.signal(signal.SIGINT, previous)
+            signal.raise_signal(signal.SIGINT)
+            raise
+        except (PySparkException, Py4JError, RuntimeError, OSError) as error:
+            hint = "is Java 17 or newer there, and the address of the master right?"
+            where = f" at {master}" if master else ""
+            raise InputError(Problem(f"no Spark session{where}: {_cause(error, noise)}", hint=hint)) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, previous)  # pyspark replaces the caller's handler
-    return session, True
+    return session
 
 
-def _reach(remote: str) -> None:
-    """Raise OSError if no server listens at the address: pyspark would retry for ten minutes."""
-    place = urlsplit(remote.partition(";")[0].rstrip("/"))
-    with (
-        suppress(TimeoutError),
-        socket.create_connection((place.hostname or "", place.port or CONNECT_PORT), timeout=5),
-    ):
-        pass
+def _cause(error: Exception, noise: IO[bytes]) -> str:
+    """Why no session started: the error that Java raised, or what it said if it did not start either."""
+    noise.seek(0)
+    said = noise.read().decode("utf-8", "replace").splitlines() if "JAVA_GATEWAY_EXITED" in str(error) else []
+    lines = [line for line in (*said, *str(error).splitlines()) if line.strip() and "Picked up" not in line]
+    raised = (found[1] for line in lines if (found := _RAISED.match(line)))
+    return next(raised, (lines or [type(error).__name__])[0])
 
 
 def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:
