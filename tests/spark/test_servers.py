@@ -37,6 +37,7 @@ time.sleep(3600)
 def folder(tmp_path: Path) -> Path:
     rows = (json.dumps({"id": f"s{number}", "passed": True, "latency_ms": number}) for number in range(200_000))
     (tmp_path / "results.jsonl").write_text("\n".join(rows), "utf-8")
+    (tmp_path / "again.jsonl").write_bytes((tmp_path / "results.jsonl").read_bytes())
     (tmp_path / "highbar.json").write_text('{"thresholds": {"blocking": {"pass_rate": 50}}}', "utf-8")
     return tmp_path
 
@@ -68,9 +69,9 @@ def server() -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
-def checking(folder: Path, address: str) -> Iterator[subprocess.Popen[str]]:
+def checking(folder: Path, address: str, name: str = "results.jsonl") -> Iterator[subprocess.Popen[str]]:
     """A check at the server that has begun to read the results."""
-    results = str(folder / "results.jsonl")  # the server has a working folder of its own
+    results = str(folder / name)  # the server has a working folder of its own
     with subprocess.Popen(
         [sys.executable, "-m", "highbar", "check", results, "--engine", "spark", "--spark-remote", address],
         cwd=folder,
@@ -81,7 +82,7 @@ def checking(folder: Path, address: str) -> Iterator[subprocess.Popen[str]]:
 
         def is_read() -> bool:
             assert process.poll() is None, process.communicate()
-            return is_read_by_java(folder / "results.jsonl")
+            return is_read_by_java(folder / name)
 
         wait_for(is_read, "Spark does not read the results")
         yield process
@@ -125,7 +126,7 @@ def test_a_server_that_falls_silent_is_said_and_a_signal_ends_the_check_before(f
         assert (process.returncode, out) == (143, "")
         assert said == "highbar: stopped by SIGTERM\n"
         os.kill(java, signal.SIGCONT)
-        with checking(folder, address) as process:
+        with checking(folder, address, "again.jsonl") as process:
             os.kill(java, signal.SIGSTOP)
             out, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (2, "")

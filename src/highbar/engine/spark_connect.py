@@ -33,22 +33,22 @@ FAREWELL = 3.0
 def connected(address: str) -> Iterator[SparkSession]:
     """A session at the server, which ends with the context. Raises InputError if the server does not answer or dies."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its own lines about connections that fail, on standard error
-    line = _Line(address)
-    fault = line.fault()
+    probe = _Probe(address)
+    fault = probe.fault()
     if fault is not None:
         hint = "is this the address of a Spark Connect server, and is the server up?"
         raise InputError(Problem(f"no Spark session: no answer from {_shown(address)}: {fault}", hint=hint))
     session = _session(address)
     gone = threading.Event()
     over = threading.Event()
-    watch = threading.Thread(target=_watch, args=(line, session, over, gone), daemon=True)
+    watch = threading.Thread(target=_watch, args=(probe, session, over, gone), daemon=True)
     watch.start()
     try:
         yield session
     except InputError:
         raise
     except Exception as error:
-        if gone.is_set() or line.fault() is not None:
+        if gone.is_set() or probe.fault() is not None:
             gone.set()
             raise _died(address) from error
         raise
@@ -100,18 +100,18 @@ def _session(address: str) -> SparkSession:
     return session
 
 
-def _watch(line: _Line, session: SparkSession, over: threading.Event, gone: threading.Event) -> None:
+def _watch(probe: _Probe, session: SparkSession, over: threading.Event, gone: threading.Event) -> None:
     """Ask until the check is over. If the server is gone, close the session's channel: that ends the call in flight."""
     silences = 0
     while not over.wait(_BETWEEN):
-        silences = silences + 1 if line.fault() is not None else 0
+        silences = silences + 1 if probe.fault() is not None else 0
         if silences == _SILENCES and not over.is_set():
             gone.set()
             _hang_up(session)
             return
 
 
-class _Line:
+class _Probe:
     """A channel of our own to the server, for the question which Spark it is."""
 
     def __init__(self, address: str) -> None:
