@@ -47,6 +47,12 @@ def _deciding(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _deleted(_: Sequence[str]) -> Attempt:
+    from tests.laws.deleted import attempt
+
+    return attempt
+
+
 def _files(_: Sequence[str]) -> Attempt:
     from tests.laws.files import attempt
 
@@ -164,6 +170,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "certain": _certain,  # a rule that is not open stays what it is: a run may stop
     "crashes": _crashes,  # L3 on formulas: a crash never lifts a rule
     "copies": _copies,  # rows of a run: no copy of them passes where their folder does not
+    "deleted": _deleted,  # rows that are not there: where something says how many there were to be, no pass by it
     "forms": _forms,  # L4: the same rows in every form
     "imports": _imports,  # L3 on files of other tools and of ours, by the verdict
     "deciding": _deciding,  # runs: stopped when they are decided, they come to what all of them would have come to

@@ -88,7 +88,9 @@ def _policy(chance: random.Random) -> dict[str, Any]:
             name, threshold = chance.choice(HIGH), f">= {chance.choice((50, 70, 80, 90, 95, 100))}%"
         else:
             name, unit = chance.choice(list(LOW.items()))
-            threshold = f"<= {chance.choice({'%': (0, 5, 20, 50), 'ms': (150, 300, 1000), '': (0.02, 0.1)}[unit])}{unit}"
+            threshold = (
+                f"<= {chance.choice({'%': (0, 5, 20, 50), 'ms': (150, 300, 1000), '': (0.02, 0.1)}[unit])}{unit}"
+            )
         thresholds.setdefault(chance.choice(LEVELS), {})[name] = threshold
     policy: dict[str, Any] = {"thresholds": thresholds}
     if chance.random() < 0.4:
@@ -111,9 +113,7 @@ def _suite(chance: random.Random, rows: Sequence[Row], folder: Path) -> Path:
     return path
 
 
-def _base(
-    chance: random.Random, rows: Sequence[Row], policy: dict[str, Any], folder: Path, *, recorded: bool
-) -> str:
+def _base(chance: random.Random, rows: Sequence[Row], policy: dict[str, Any], folder: Path, *, recorded: bool) -> str:
     """The path of earlier results of the same trials, a little worse or better, or of a baseline made of them."""
     before = [{**row, "passed": good, "correct": good} for row in rows for good in [chance.random() < 0.8]]
     path = folder / "before.jsonl"

@@ -10,7 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from highbar.errors import InputError, Problem
 
@@ -125,7 +125,8 @@ class _Probe:
             message = f"no Spark session: {_shown(address)} is no address of a Spark Connect server"
             raise InputError(Problem(message, hint="wanted sc://host:port")) from error
         self._metadata = list(builder.metadata())
-        self._ask = SparkConnectServiceStub(builder.toChannel()).AnalyzePlan
+        stub: Any = SparkConnectServiceStub
+        self._ask = stub(builder.toChannel()).AnalyzePlan
         self._question = AnalyzePlanRequest(
             session_id=str(uuid.uuid4()),
             user_context=UserContext(user_id=builder.userId or ""),
@@ -142,5 +143,5 @@ class _Probe:
         except RpcError as error:
             if error.code() == StatusCode.DEADLINE_EXCEEDED:
                 return f"none within {_DEADLINE:.0f} seconds"
-            return (error.details() or error.code().name).rpartition("last error: ")[2]
+            return str(error.details() or error.code().name).rpartition("last error: ")[2]
         return None

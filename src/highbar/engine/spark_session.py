@@ -145,7 +145,8 @@ def _start(master: str | None) -> SparkSession:
     previous = signal.getsignal(signal.SIGINT)
     with tempfile.TemporaryFile() as noise:  # what Java says while it starts: nothing to a user, unless it fails
         try:
-            gateway = SparkContext._gateway or launch_gateway(None, {"stderr": noise})  # noqa: SLF001 - of a stopped session
+            launch: Any = launch_gateway
+            gateway = SparkContext._gateway or launch(None, {"stderr": noise})  # noqa: SLF001 - of a stopped session
             conf = SparkConf(_jvm=gateway.jvm).setAppName("highbar")
             if master is not None:
                 conf.setMaster(master)
