@@ -93,7 +93,7 @@ def _died(address: str) -> InputError:
 
 def _session(address: str) -> SparkSession:
     from pyspark.sql import SparkSession  # an optional extra
-    from pyspark.sql.connect.client.retries import DefaultPolicy
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # likewise
 
     session = SparkSession.builder.appName("highbar").remote(address).getOrCreate()
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
@@ -116,8 +116,8 @@ class _Probe:
 
     def __init__(self, address: str) -> None:
         from pyspark.errors import PySparkException  # an optional extra
-        from pyspark.sql.connect.client import DefaultChannelBuilder
-        from pyspark.sql.connect.proto import AnalyzePlanRequest, SparkConnectServiceStub, UserContext
+        from pyspark.sql.connect.client import DefaultChannelBuilder  # likewise
+        from pyspark.sql.connect.proto import AnalyzePlanRequest, SparkConnectServiceStub, UserContext  # likewise
 
         try:
             builder = DefaultChannelBuilder(address)
