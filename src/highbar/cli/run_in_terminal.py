@@ -199,6 +199,8 @@ def _summary_lines(done: FinishedRun) -> Iterator[str]:
         yield "nothing was called: the verdict is certain"
     if summary.is_loop_slow:
         yield "note: this machine was busy; measured latencies may be too long"
+    if summary.shortage is not None:
+        yield f"note: {summary.shortage}"
     for process in summary.escaped:
         yield f"note: the agent left a process behind that could not be ended: {process}"
     yield f"run folder: {done.folder}"

@@ -7,6 +7,8 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from highbar.scarcity import is_no_thread
+
 T = TypeVar("T")
 
 
@@ -15,7 +17,22 @@ def run_in_loop(coroutine: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:  # no loop is running in this thread
-        return asyncio.run(coroutine)
+        return _run(coroutine)
     # asyncio refuses a second loop in a thread that runs one.
     with ThreadPoolExecutor(1, "highbar-loop") as thread:
-        return thread.submit(asyncio.run, coroutine).result()
+        return thread.submit(_run, coroutine).result()
+
+
+def _run(coroutine: Coroutine[Any, Any, T]) -> T:
+    found: list[T] = []
+
+    async def run() -> None:
+        found.append(await coroutine)
+
+    try:
+        asyncio.run(run())
+    except RuntimeError as error:
+        # To close the loop takes a thread, if names were to be looked up in threads.
+        if not found or not is_no_thread(error):
+            raise
+    return found[0]

@@ -135,7 +135,10 @@ class _Scheduler:
         # If latencies are measured in another process, the delay of the loop there is the one that matters.
         self._tally.loop_delays = getattr(self._caller, "loop_delays", self._tally.loop_delays)
         summary = self._tally.summary(how, self._clock() - self._start, self._reason, refusal)
-        return replace(summary, escaped=tuple(getattr(self._caller, "escaped", ())))
+        caller = self._caller
+        return replace(
+            summary, escaped=tuple(getattr(caller, "escaped", ())), shortage=getattr(caller, "shortage", None)
+        )
 
     # --- one trial after the other -------------------------------------------------------------
 

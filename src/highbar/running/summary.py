@@ -43,6 +43,7 @@ class Summary(Struct, frozen=True):
     versions: tuple[str, ...] = ()
     latency_p95_ms: float | None = None
     loop_delay_p95_ms: float | None = None
+    shortage: str | None = None  # of what this system allowed too little, so that fewer calls ran at once
     escaped: tuple[str, ...] = ()  # processes that a command left behind and that could not be ended
 
     @property

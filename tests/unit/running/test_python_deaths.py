@@ -185,7 +185,7 @@ def answer(input): os._exit(1)
     assert (tmp_path / "started").read_text() == "xxxx"
 
 
-def test_processes_that_die_before_any_call_begins_make_errors_and_no_endless_loop(tmp_path):
+def test_processes_that_die_before_any_call_begins_are_no_errors_and_no_endless_loop(tmp_path):
     code = f"""
 import os, pathlib, threading
 died = pathlib.Path({str(tmp_path / "died")!r})
@@ -197,8 +197,8 @@ if died.exists():  # before the first message about a call is read
     threads.ThreadCalls.receive = lambda *_: os._exit(7)
 """
     for attempt in answers(python_agent(tmp_path, code), "a", "b", "c"):
-        assert attempt.outcome == "error"
-        assert attempt.reason == "the agent's process ended: exit code 7"
+        assert attempt.outcome == "infrastructure"
+        assert attempt.reason == "the agent's process ended: exit code 7, before the function was called"
 
 
 def test_calls_that_are_canceled_before_the_process_dies_are_not_run_again(tmp_path):

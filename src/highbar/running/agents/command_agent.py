@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import uuid
@@ -27,6 +29,8 @@ from highbar.running.agents import keeper
 from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MOST_OF_AN_ERROR, MalformedReply, read_attempt
 from highbar.running.calls import AgentCall, Attempt, Reply
+from highbar.running.standing_still import StandingStill
+from highbar.scarcity import SCARCE, fewer_at_once
 from highbar.suite.parts import Agent
 
 LINGER = 1.0
@@ -40,7 +44,6 @@ _MARK = "HIGHBAR_COMMAND"
 _TO_BE_KILLED = 2.0
 """Seconds to find and kill leftover processes."""
 _BUFFER = 2**20
-_SCARCE = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -48,7 +51,7 @@ class CommandEnd(msgspec.Struct, frozen=True):
     """How a command ended, as the keeper reports it.
 
     `failed` is the errno if it could not be started. `size` is that of the output. `escaped` names processes that could
-    not be ended.
+    not be ended. `refused`: it failed, and the system refused a process meanwhile, or would refuse one now.
     """
 
     size: int
@@ -59,6 +62,7 @@ class CommandEnd(msgspec.Struct, frozen=True):
     errors: str = ""
     escaped: tuple[str, ...] = ()
     failed: int | None = None
+    refused: bool = False
 
 
 _decode_end = msgspec.json.Decoder(CommandEnd).decode
@@ -83,11 +87,16 @@ class CommandAgent:
         }
         self._idle: list[_Keeper] = []
         self._keepers: list[_Keeper] = []
+        self._still = StandingStill()
+        self._in_use, self._most_in_use = 0, math.inf
+        self._freed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
+        await self._still.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._still.__aexit__()
         await asyncio.gather(*(one.end() for one in self._keepers))
 
     def allow(self, at_once: int) -> None:
@@ -99,8 +108,16 @@ class CommandAgent:
             one = await self._free_keeper()
         except OSError as error:
             return _not_started(error.errno)
+        self._in_use += 1
         try:
-            async with asyncio.timeout(call.timeout + _PATIENCE):
+            return await self._ask(one, call)
+        finally:
+            self._in_use -= 1
+            self._freed.set()
+
+    async def _ask(self, one: _Keeper, call: AgentCall) -> Attempt:
+        try:
+            async with self._still.timeout(call.timeout + _PATIENCE):
                 end, output = await one.ask({**self._request, "timeout": call.timeout}, _input_of(call))
         except asyncio.CancelledError:
             one.close()
@@ -108,49 +125,82 @@ class CommandAgent:
         except TimeoutError:
             one.close()
             return Attempt("error", reason=f"timed out after {call.timeout:g} s")
-        except (OSError, EOFError, msgspec.MsgspecError):  # for example if the command kills its parent
+        except (OSError, EOFError, msgspec.MsgspecError):  # for lack of memory, for example
             self.escaped += await one.kill()
-            return Attempt("error", reason="the process that ran the command was killed")
+            return Attempt("infrastructure", reason="the process that ran the command was killed")
         self.escaped += end.escaped
         if not end.escaped:  # otherwise the keeper has exited
             self._idle.append(one)
+        if end.refused or end.failed in SCARCE:
+            self._most_in_use = (min(self._in_use, self._most_in_use) + 1) // 2
         return _attempt(end, output, self.agent, call.timeout)
 
     async def _free_keeper(self) -> _Keeper:
-        """An idle keeper, or a new one. Raises OSError if none can be started."""
-        while self._idle:
-            one = self._idle.pop()
-            if one.process.returncode is None:  # not killed in the meantime, for example for lack of memory
-                return one
-        return await self._start_keeper()
+        """An idle keeper, or a new one; if this system allows no more of them, wait for one.
+
+        Raises OSError if there is none at all.
+        """
+        while True:
+            while self._idle and self._in_use < self._most_in_use:
+                one = self._idle.pop()
+                if one.process.poll() is None:  # not killed in the meantime, for example for lack of memory
+                    return one
+            try:
+                if self._in_use < self._most_in_use:
+                    return await self._start_keeper()
+            except OSError:
+                if not self._in_use:
+                    raise
+                # Half of them, because each command is a process, too, and may need more of them.
+                self._most_in_use = (self._in_use + 1) // 2
+            self._freed.clear()
+            await self._freed.wait()
+
+    @property
+    def shortage(self) -> str | None:
+        """What this system allows too little of, and what that led to."""
+        return None if self._most_in_use == math.inf else fewer_at_once("processes", int(self._most_in_use))
 
     async def _start_keeper(self) -> _Keeper:
         """Start a keeper, in a session of its own, so that Ctrl-C reaches neither it nor any command."""
         mark = uuid.uuid4().hex
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", keeper.__file__),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+        # Not by asyncio, which may start a thread for each process.
+        process = subprocess.Popen(  # noqa: ASYNC220, S603 - it returns at once, and starts our own script
+            (sys.executable, "-I", "-S", keeper.__file__),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env={**self._environment, _MARK: mark},
             start_new_session=True,
-            limit=_BUFFER,
         )
-        self._keepers.append(_Keeper(process, mark))
-        return self._keepers[-1]
+        one = _Keeper(process, mark)
+        self._keepers.append(one)
+        await one.connect()
+        return one
 
 
 class _Keeper:
     """The process that runs commands, one at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], mark: str) -> None:
         self.process = process
         self.mark = mark
+        self._reader = asyncio.StreamReader(_BUFFER)
+        self._files: list[asyncio.BaseTransport] = []
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def connect(self) -> None:
+        """Connect its pipes to the loop."""
+        loop, protocol = asyncio.get_running_loop(), asyncio.StreamReaderProtocol(self._reader)
+        reading, _ = await loop.connect_read_pipe(lambda: protocol, self.process.stdout)
+        writing, flow = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, self.process.stdin)
+        self._files += [reading, writing]
+        self._writer = asyncio.StreamWriter(writing, flow, None, loop)
 
     async def ask(self, request: Mapping[str, Any], given: bytes) -> tuple[CommandEnd, bytes]:
         """Run a command, and return how it ended and its output. Raises EOFError or OSError if the keeper is gone."""
-        reader, writer = self.process.stdout, self.process.stdin
-        if reader is None or writer is None:
+        reader, writer = self._reader, self._writer
+        if writer is None:
             raise EOFError
         head = _encode({**request, "size": len(given)})
         writer.write(keeper.LENGTH.pack(len(head)) + head + given)
@@ -161,7 +211,9 @@ class _Keeper:
 
     def close(self) -> None:
         """Tell the keeper to end everything and exit, without waiting for it."""
-        if self.process.stdin is not None:
+        if self._writer is not None:
+            self._writer.close()
+        elif self.process.stdin is not None:
             self.process.stdin.close()
 
     async def end(self) -> None:
@@ -169,17 +221,27 @@ class _Keeper:
         self.close()
         try:
             async with asyncio.timeout(_PATIENCE):
-                await self.process.wait()
+                await self._wait()
         except TimeoutError:
             await self.kill()
-            await self.process.wait()
+            await self._wait()
+        for file in self._files:
+            file.close()
+
+    async def _wait(self) -> None:
+        pause = 0.001
+        while self.process.poll() is None:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.05)
 
     async def kill(self) -> list[str]:
         """Kill the keeper and everything that it started. Returns the ids of processes that could not be ended."""
         self.close()
-        with suppress(ProcessLookupError):
-            self.process.kill()
-        return await asyncio.to_thread(_end_marked, self.mark)
+        self.process.kill()
+        try:
+            return await asyncio.to_thread(_end_marked, self.mark)
+        except RuntimeError:  # this system allows no more threads
+            return _end_marked(self.mark)
 
 
 def _end_marked(mark: str) -> list[str]:
@@ -240,6 +302,8 @@ def _attempt(end: CommandEnd, output: bytes, agent: Agent, timeout: float) -> At
     if end.failed is not None:
         return _not_started(end.failed)
     reason = _failure(end, timeout, agent)
+    if end.refused:
+        return Attempt("infrastructure", reason=f"this system allows no more processes: {reason}")
     if reason is None:
         try:
             return read_attempt(_read_output(output), agent, end.latency_ms)
@@ -252,7 +316,7 @@ def _attempt(end: CommandEnd, output: bytes, agent: Agent, timeout: float) -> At
 def _not_started(number: int | None) -> Attempt:
     """Too little memory or too many processes are not the agent's fault; a program that cannot be run is an error."""
     reason = f"the command could not be started: {os.strerror(number or errno.EINVAL)}"
-    if number in _SCARCE:
+    if number in SCARCE:
         return Attempt("infrastructure", reason=reason, limited=True)
     if number == errno.ENOEXEC:
         reason += " (a script needs a first line such as #!/bin/sh)"

@@ -6,7 +6,6 @@ the environment are not used. Cookies are not kept between calls, because trials
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import time
 import zlib
@@ -23,6 +22,7 @@ from highbar.errors import InputError, Problem
 from highbar.running.agents.http_outcomes import BUSY, MarkingConnector, busy_attempt, failed_attempt, status_in_words
 from highbar.running.agents.replies import MOST_OF_AN_ERROR, too_large
 from highbar.running.calls import Attempt
+from highbar.running.standing_still import StandingStill
 
 _MOST_REDIRECTS = 5
 """Redirects of one call: more are a loop."""
@@ -40,7 +40,8 @@ class Exchange:
 
     `failure` is set if there was no usable response: the server was busy, or the connection broke. Otherwise `status`
     and `received` are those of the response, and `problem` says why it cannot be used, if so. `is_late`: the problem is
-    a timeout.
+    a timeout. `is_cut`: the connection broke. `stood_still`: this process did not run for a part of the time, so
+    that the latency is not known.
     """
 
     def __init__(self) -> None:
@@ -49,12 +50,12 @@ class Exchange:
         self.status = 0
         self.failure: Attempt | None = None
         self.problem: str | None = None
-        self.is_late = False
+        self.is_late = self.is_cut = self.stood_still = False
 
     @property
-    def latency_ms(self) -> float:
-        """Milliseconds since the request began."""
-        return (time.perf_counter() - self.began) * 1000
+    def latency_ms(self) -> float | None:
+        """Milliseconds since the request began; None if that is not known."""
+        return None if self.stood_still else (time.perf_counter() - self.began) * 1000
 
     @property
     def is_ok(self) -> bool:
@@ -75,8 +76,10 @@ class HttpEndpoint:
         _refuse_control_characters(self._headers)
         self._who = who
         self._session: aiohttp.ClientSession | None = None
+        self._still = StandingStill()
 
     async def __aenter__(self) -> Self:
+        await self._still.__aenter__()
         # No limit here: the caller limits how many calls run at once, and a queue would count as latency.
         self._session = aiohttp.ClientSession(
             connector=MarkingConnector(limit=0),
@@ -88,6 +91,7 @@ class HttpEndpoint:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._still.__aexit__()
         if self._session is not None:
             await self._session.close()
 
@@ -96,13 +100,17 @@ class HttpEndpoint:
 
         The timeout covers everything: a server that sends a byte now and then gains no time.
         """
-        exchange = Exchange()
+        exchange, began = Exchange(), time.monotonic()
         try:
-            async with asyncio.timeout(timeout):
+            async with self._still.timeout(timeout):
                 await self._post(exchange, body, timeout, most)
         except TimeoutError:
             exchange.problem = f"timed out after {timeout:g} s"
             exchange.is_late = True
+        exchange.stood_still = self._still.has_since(began)
+        if exchange.stood_still and exchange.is_cut:  # perhaps because nobody read the reply
+            reason = "the connection broke while Highbar was stopped"
+            exchange.failure = Attempt("infrastructure", reason=reason)
         return exchange
 
     async def _post(self, exchange: Exchange, body: bytes, timeout: float, most: int) -> None:  # noqa: ASYNC109 - as above
@@ -110,6 +118,7 @@ class HttpEndpoint:
             response = await self._send(body, timeout)
         except (aiohttp.ClientError, OSError) as error:
             exchange.failure = failed_attempt(error, exchange.latency_ms)
+            exchange.is_cut = not isinstance(error, aiohttp.ClientResponseError)
             return
         except _NotFollowed as error:
             exchange.problem = str(error)
@@ -146,6 +155,7 @@ async def _receive(response: aiohttp.ClientResponse, exchange: Exchange, most: i
         response.close()  # does not wait for the rest of the body
     except (aiohttp.ClientError, OSError):
         problem = "the reply was cut: the connection broke before its end"
+        exchange.is_cut = True
     if exchange.is_ok:  # otherwise the status says more
         exchange.problem = problem
 

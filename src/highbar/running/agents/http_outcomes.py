@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import socket
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -12,11 +13,13 @@ from http import HTTPStatus
 from typing import Any
 
 import aiohttp
+from aiohttp.abc import ResolveResult
 from aiohttp.client_proto import ResponseHandler
 
 from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply
 from highbar.running.calls import Attempt
+from highbar.scarcity import NO_THREAD, SCARCE
 
 BUSY = frozenset({429, 503, 529})
 """The server cannot take the call now. That is infrastructure, not an error of the agent."""
@@ -27,11 +30,12 @@ REFUSALS = frozenset({401, 403, 404})
 LONGEST_WAIT = 60.0
 """Seconds that a server may ask to wait."""
 _SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
+_NOT_LOOKED_UP = frozenset(getattr(socket, name, None) for name in ("EAI_MEMORY", "EAI_SYSTEM")) - {None}
 _WORDS = {529: "Overloaded"}
 _MARK = "highbar_answering"
 
 
-def busy_attempt(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
+def busy_attempt(status: int, retry_after: str | None, latency_ms: float | None) -> Attempt:
     """The attempt of a call that the server could not take."""
     return Attempt(
         "infrastructure",
@@ -91,7 +95,7 @@ def _message(document: Any) -> str:
     return document if isinstance(document, str) else ""
 
 
-def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:
+def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float | None) -> Attempt:
     """The attempt of a request that got no response."""
     if _had_begun(error) or isinstance(error, aiohttp.ClientResponseError):
         cut_off = not isinstance(error, aiohttp.ClientResponseError)
@@ -113,6 +117,9 @@ def _system_number(error: aiohttp.ClientError | OSError) -> int | None:
 
 def _connection_failure(error: aiohttp.ClientError | OSError, number: int | None) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
+        cause = error.os_error
+        if _is_of_this_machine(cause):
+            return f"the name of the host could not be looked up: {cause.strerror or cause}"
         return "the name of the host could not be resolved"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return "no connection: the certificate of the host was not accepted"
@@ -123,6 +130,13 @@ def _connection_failure(error: aiohttp.ClientError | OSError, number: int | None
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"no connection: {os.strerror(number)}" if number else "no connection"
     return "the connection broke before the reply"
+
+
+def _is_of_this_machine(error: OSError) -> bool:
+    """Whether a name was not looked up at all, because this machine has too little of something."""
+    if isinstance(error, socket.gaierror):
+        return error.errno in _NOT_LOOKED_UP
+    return error.errno in SCARCE
 
 
 # --- connections that know whether a byte of the response had arrived --------------------------
@@ -136,9 +150,19 @@ class MarkingConnector(aiohttp.TCPConnector):
     """
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(**settings, resolver=_Resolver())
         # A private attribute: aiohttp has no public setting for the class of its protocol.
         self._factory = partial(_MarkingResponse, loop=self._loop)  # type: ignore[assignment]  # of a subclass
+
+
+class _Resolver(aiohttp.ThreadedResolver):
+    """Resolves names in threads. That this system allows none says nothing about the name."""
+
+    async def resolve(self, *arguments: Any, **keywords: Any) -> list[ResolveResult]:
+        try:
+            return await super().resolve(*arguments, **keywords)
+        except RuntimeError as error:  # no thread could be started
+            raise OSError(errno.EAGAIN, NO_THREAD) from error
 
 
 class _MarkingResponse(ResponseHandler):

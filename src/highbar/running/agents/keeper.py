@@ -38,6 +38,11 @@ _TO_END = 0.5
 """Seconds between SIGTERM and SIGKILL when a command times out."""
 _TO_BE_KILLED = 2.0
 """Seconds after which a killed process that still exists counts as escaped."""
+_ROOM = 4
+"""Processes for which there must be room if a failure is to be the command's own."""
+_TICK = 0.1
+_STILL = 1.0
+"""Seconds that it must wake up late to have stood still."""
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
@@ -59,7 +64,7 @@ class Command:
         self.errors = b""
         self.exit: int | None = None
         self.exited: float | None = None
-        self.timed_out = self.is_too_large = self.is_killed = False
+        self.timed_out = self.is_too_large = self.is_killed = self.stood_still = False
         self._given = memoryview(given)
         self._ended = ended
         pipe = subprocess.PIPE
@@ -86,10 +91,23 @@ class Command:
     def run(self) -> None:
         """Wait until the command has ended and its pipes are closed, or until its time is up."""
         while not self._is_over():
-            for key, _ in self._selector.select(max(0.0, self._next() - time.monotonic())):
+            began = time.monotonic()
+            events = self._selector.select(min(max(0.0, self._next() - began), _TICK))
+            self._note_stillness(began)
+            for key, _ in events:
                 if key.fd in self._selector.get_map():  # an earlier event of this batch may have closed it
                     key.data(key.fileobj)
             self._end_in_time()
+
+    def _note_stillness(self, began: float) -> None:
+        """Give the command the time back in which this process was stopped, or its container paused, once."""
+        now = time.monotonic()
+        if now - began < _STILL + _TICK:
+            return
+        if not self.stood_still and not self.timed_out:
+            # Never at once: what has been written in the meantime is still to be read.
+            self.deadline = now + max(self.deadline - began, min(_STILL, self.deadline - self.began))
+        self.stood_still = True
 
     def _is_over(self) -> bool:
         if self.exited is None:
@@ -235,6 +253,7 @@ def process_name(pid: int) -> str:
 
 def answer(request: dict[str, Any], given: bytes, ended: socket.socket) -> tuple[dict[str, Any], bytes]:
     """Run the command of a request, and return the header of the reply and the command's output."""
+    before = refusals()
     try:
         command = Command(request, given, ended)
     except (OSError, ValueError) as error:
@@ -247,11 +266,47 @@ def answer(request: dict[str, Any], given: bytes, ended: socket.socket) -> tuple
         "exit": command.exit,
         "timed_out": command.timed_out,
         "too_large": command.is_too_large,
-        "latency_ms": ((command.exited or time.monotonic()) - command.began) * 1000,
+        "latency_ms": None if command.stood_still else ((command.exited or time.monotonic()) - command.began) * 1000,
         "errors": command.errors.decode("utf-8", "replace"),
         "escaped": escaped,
+        "refused": bool(command.exit) and (refusals() != before or not has_room()),
     }
     return header, bytes(command.output)
+
+
+def refusals() -> int:
+    """How often the kernel has refused a process to our control group, such as a container; 0 if it does not say."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/self/cgroup").read_text("ascii").splitlines():
+            _, controllers, path = line.split(":", 2)
+            folder = {"": "/sys/fs/cgroup", "pids": "/sys/fs/cgroup/pids"}.get(controllers)
+            # In a container the path may be that outside of it, and the group is at the top.
+            for group in () if folder is None else (folder + path, folder):
+                with suppress(OSError):
+                    return int(Path(group, "pids.events").read_text("ascii").split()[1])
+    return 0
+
+
+def has_room() -> bool:
+    """Whether this system allows a few more processes at this moment. A command may fail because it does not."""
+    reading, writing = os.pipe()
+    started: list[int] = []
+    try:
+        for _ in range(_ROOM):
+            process = os.fork()
+            if not process:
+                os.close(writing)
+                os.read(reading, 1)
+                os._exit(0)
+            started.append(process)
+    except OSError:
+        return False
+    finally:
+        os.close(writing)
+        os.close(reading)
+        for process in started:
+            os.waitpid(process, 0)
+    return True
 
 
 def received(size: int) -> bytes:

@@ -27,7 +27,9 @@ from highbar.running.calls import AgentCall, Attempt
 from highbar.running.child import frames
 from highbar.running.child.process import LONGEST_START
 from highbar.running.histogram import Histogram
+from highbar.running.standing_still import StandingStill
 from highbar.running.watched import Fact
+from highbar.scarcity import NotStarted, fewer_at_once, in_words
 from highbar.suite.parts import Agent
 
 GRACE = 1.0
@@ -87,21 +89,28 @@ class PythonAgent:
         self._allowed = self.start
         # Start at a random number, which garbage in the pipe does not hit by chance.
         self._numbers = count(int.from_bytes(os.urandom(5), "big") + 1)
-        self._takes_scenario = False
+        self._takes_scenario = self._has_loaded = False
         self._shortest = math.inf  # the shortest timeout of all calls so far
         self._waiting: deque[PendingCall] = deque()
         self._suspects: deque[PendingCall] = deque()
+        self._still = StandingStill()
+        self._wanted = asyncio.Event()  # a call waits, and there is no process
         self._failed_starts = 0
         self._start_failure: str | None = None  # why no other process will be started
         self._process: AgentProcess | None = None  # the one that takes calls; None while it is being replaced
         self._newest: AgentProcess | None = None
 
     async def __aenter__(self) -> Self:
-        process = await self._start_process()
+        await self._still.__aenter__()
+        try:
+            process = await self._start_process()
+        except NotStarted:  # this machine has too little of something at this moment; the first call tries again
+            process = None
         self._supervision = asyncio.create_task(self._supervise(process))
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        await self._still.__aexit__()
         is_idle = self._process is not None and not self._process.given
         self._supervision.cancel()
         try:
@@ -113,6 +122,12 @@ class PythonAgent:
                 await self._newest.end(_LONGEST_FAREWELL if is_idle and kind is None else 0.0)
         if not self._supervision.cancelled():
             self._supervision.result()  # raises its exception, which would be lost otherwise
+
+    @property
+    def shortage(self) -> str | None:
+        """What this system allows too little of, and what that led to."""
+        threads = None if self._newest is None else self._newest.threads
+        return fewer_at_once("threads", threads) if threads else None
 
     def allow(self, at_once: int) -> None:
         """Set how many calls may run at once. Further calls wait for their turn; 0 gives these up."""
@@ -135,11 +150,8 @@ class PythonAgent:
         """Make one attempt. Its latency and its timeout count from when the function is called."""
         if self._start_failure is not None:
             return Attempt("error", reason=self._start_failure)
-        first_argument = self._role.first_argument(call)
-        arguments = [first_argument, call.scenario] if self._takes_scenario else [first_argument]
-        number = next(self._numbers)
-        message = frames.encoded(frames.CALL, number, 0.0, arguments)
-        pending = PendingCall(number, call, message, asyncio.get_running_loop().create_future())
+        number, began = next(self._numbers), time.monotonic()
+        pending = PendingCall(number, call, asyncio.get_running_loop().create_future())
         self._take(pending)
         try:
             outcome = await pending.future
@@ -147,23 +159,32 @@ class PythonAgent:
             if self._newest is not None and number in self._newest.given:
                 self._newest.send(frames.encoded(frames.CANCEL, number, 0.0, value=False))
             raise
-        return outcome if isinstance(outcome, Attempt) else self._attempt(call, outcome)
+        return outcome if isinstance(outcome, Attempt) else self._attempt(call, outcome, began)
 
     def _take(self, pending: PendingCall) -> None:
         if self._process is None:
             self._waiting.append(pending)
+            self._wanted.set()
         else:
-            self._process.give(pending)
+            self._give(self._process, pending)
         if pending.call.timeout < self._shortest:
             self._shortest = pending.call.timeout
             if self._process is not None:
                 self._process.changed.set()
 
-    def _attempt(self, call: AgentCall, message: frames.Message) -> Attempt:
+    def _give(self, process: AgentProcess, pending: PendingCall) -> None:
+        call = pending.call
+        first_argument = self._role.first_argument(call)
+        arguments = [first_argument, call.scenario] if self._takes_scenario else [first_argument]
+        process.give(pending, frames.encoded(frames.CALL, pending.number, 0.0, arguments))
+
+    def _attempt(self, call: AgentCall, message: frames.Message, began: float) -> Attempt:
         """The attempt, from the message about the call."""
-        kind, _, latency, value = message
+        kind, _, measured, value = message
+        # If this process stood still, the other one may have, too: then the latency says nothing.
+        latency = None if self._still.has_since(began) else measured
         # An answer that came after the timeout, but before the call could be canceled, is late as well.
-        is_late = kind == frames.CANCELED or latency > call.timeout * 1000
+        is_late = kind == frames.CANCELED or (latency is not None and latency > call.timeout * 1000)
         if kind == frames.ANSWERED:
             attempt = self._role.read(value, self._agent, latency)
         elif kind == frames.MALFORMED and isinstance(value, list) and len(value) == 2:
@@ -180,6 +201,7 @@ class PythonAgent:
     async def _supervise(self, process: AgentProcess | None) -> None:
         """Give calls to a process and watch it; replace it when it is gone, and so on."""
         try:
+            process = process or await self._start_process_again()
             while process is not None:
                 self._give_calls(process)
                 while (pause := self._check_process(process)) is not None:
@@ -203,24 +225,25 @@ class PythonAgent:
             suspect = self._suspects.popleft()
             if not suspect.future.done():
                 process.is_alone = True
-                process.give(suspect)
+                self._give(process, suspect)
                 return
         self._process = process
         for pending in self._waiting:
             if not pending.future.done():
-                process.give(pending)
+                self._give(process, pending)
         self._waiting.clear()
 
     def _check_process(self, process: AgentProcess) -> float | None:
         """Cancel overdue calls. Returns the seconds until the next look; None if the process must be replaced."""
         if process.is_gone or (process.is_alone and not process.given):
             return None
+        self._note_stillness(process)
         now = time.monotonic()
         next_look = now + self._shortest if process.given else math.inf  # a call can begin at any time
         running = process.running()
         for number, start in running.items():
             pending = process.given[number]
-            due = start + pending.call.timeout
+            due = self._still.due(start, pending.call.timeout)
             if pending.overdue_since is None and now >= due:
                 pending.overdue_since = now
                 process.send(frames.encoded(frames.CANCEL, number, 0.0, value=True))
@@ -228,6 +251,19 @@ class PythonAgent:
                 next_look = min(next_look, due)
         limit = self._replace_at(process, set(running), now)
         return None if limit <= now else max(min(next_look, limit) - now, _SHORTEST_LOOK)
+
+    def _note_stillness(self, process: AgentProcess) -> None:
+        """Give the process the time back in which nobody could read its messages."""
+        self._still.look()
+        lost, self._still.lost = self._still.lost, 0.0
+        if not lost:
+            return
+        for pending in process.given.values():
+            if pending.overdue_since is not None:
+                pending.overdue_since += lost
+        process.stuck_since += lost
+        if process.idle_since is not None:
+            process.idle_since += lost
 
     def _replace_at(self, process: AgentProcess, running: set[int], now: float) -> float:
         """The time at which the process must be replaced if nothing changes; infinity if never."""
@@ -256,10 +292,13 @@ class PythonAgent:
             if pending.is_given_up and pending.number not in process.running_at_end:
                 pending.future.cancel()
         left = [pending for pending in process.given.values() if not pending.future.done()]
+        if process.lack is not None:
+            for pending in left:
+                pending.settle(Attempt("infrastructure", reason=process.lack))
+            return
         if process.is_alone:
             for pending in left:
-                silence = f"the {self._role.name}'s process does not answer" if pending.overdue_since is None else None
-                pending.settle(Attempt("error", reason=death or silence or _timed_out(pending.call)))
+                pending.settle(self._end_alone(process, pending, death))
             return
         is_hung = any(pending.overdue_since is not None for pending in left) or not process.is_stuck
         suspects = [pending for pending in left if pending.number in process.running_at_end]
@@ -275,38 +314,61 @@ class PythonAgent:
         numbers = {pending.number for pending in suspects}
         self._waiting.extendleft(pending for pending in reversed(left) if pending.number not in numbers)
 
+    def _end_alone(self, process: AgentProcess, pending: PendingCall, death: str | None) -> Attempt:
+        """What became of the only call of a process that died or hung: an error if the function was called."""
+        silence = f"the {self._role.name}'s process does not answer" if pending.overdue_since is None else None
+        reason = death or silence or _timed_out(pending.call)
+        if process.has_called:
+            return Attempt("error", reason=reason)
+        return Attempt("infrastructure", reason=f"{reason}, before the function was called")
+
     # --- starting ------------------------------------------------------------------------------
 
     async def _start_process_again(self) -> AgentProcess | None:
-        """Start a fresh process. Returns None if that fails three times; then every call is an error."""
-        reason = ""
-        for pause in _PAUSES:
-            await asyncio.sleep(pause)
-            try:
-                return await self._start_process()
-            except InputError as error:
-                reason = error.problems[0].message
-        self._start_failure = f"the {self._role.name}'s process could not be started again: {reason}"
-        self._settle_all(Attempt("error", reason=self._start_failure))
-        return None
+        """Start a fresh process. Returns None if the function cannot be loaded; then every call is an error.
+
+        If the machine has too little of something, the calls that wait get no answer, and the next one tries again.
+        """
+        failed = f"the {self._role.name}'s process could not be started{' again' if self._has_loaded else ''}"
+        while True:
+            for pause in _PAUSES:
+                await asyncio.sleep(pause)
+                try:
+                    return await self._start_process()
+                except InputError as error:
+                    final, reason = True, f"{failed}: {error.problems[0].message}"
+                except NotStarted as error:
+                    final, reason = False, f"{failed}: {error}"
+            if final:
+                self._start_failure = reason
+                self._settle_all(Attempt("error", reason=reason))
+                return None
+            self._wanted.clear()
+            self._settle_all(Attempt("infrastructure", reason=reason))
+            await self._wanted.wait()
 
     async def _start_process(self) -> AgentProcess:
-        """Start a process and wait until it has loaded the agent. Raises InputError if that fails."""
+        """Start a process and wait until it has loaded the agent.
+
+        Raises InputError if the function cannot be loaded, and NotStarted if the process never came to that.
+        """
         try:
             process = self._newest = AgentProcess(self._setup, self.loop_delays, self.facts)
-        except OSError as error:
-            raise InputError(Problem(f"the process of the {self._role.name} cannot be started: {error}")) from error
+        except (OSError, MemoryError) as error:
+            raise NotStarted(in_words(error)) from error
         try:
-            async with asyncio.timeout(LONGEST_START):
+            async with self._still.timeout(LONGEST_START):
                 message = await process.ready
             self._read_facts(message)
         except (InputError, TimeoutError) as error:
             how = await process.end(_LONGEST_DYING if process.is_gone else 0.0)
             if isinstance(error, TimeoutError):
                 raise self._not_loaded(f"its import takes longer than {LONGEST_START:g} s") from error
-            if message is None:
-                raise self._not_loaded(f"the process ended: {how}") from error
-            raise
+            if message is not None:
+                raise
+            if not process.has_loaded or self._has_loaded:
+                raise NotStarted(process.lack or f"it ended: {how}") from error
+            raise self._not_loaded(f"the process ended: {how}") from error
         except BaseException:
             process.end_now()
             raise
@@ -317,6 +379,7 @@ class PythonAgent:
             case (frames.READY, _, _, {"is_async": bool(is_async), "takes_scenario": bool(takes_scenario)}):
                 self.most = 64 if is_async else 32
                 self._takes_scenario = takes_scenario
+                self._has_loaded = True
             case (frames.REFUSED, _, _, {"message": str(text), "hint": hint, "file": file, "line": line}):
                 raise InputError(Problem(text, file=file, line=line, hint=hint))
             case _:

@@ -15,6 +15,7 @@ from highbar.running.child.loop import LoopWriter
 from highbar.running.child.process import LONGEST_END, FunctionProcess
 from highbar.running.histogram import Histogram
 from highbar.running.watched import Fact, facts_in
+from highbar.scarcity import NO_THREAD
 
 _OUTCOMES = {frames.ANSWERED, frames.MALFORMED, frames.RAISED, frames.TOO_LARGE, frames.CANCELED}
 
@@ -24,7 +25,6 @@ class PendingCall(Struct, eq=False):
 
     number: int
     call: AgentCall
-    message: bytes
     future: asyncio.Future[frames.Message | Attempt]
     overdue_since: float | None = None
     is_given_up: bool = False  # to be canceled, unless it runs already
@@ -60,19 +60,22 @@ class AgentProcess:
         self.stuck_since = 0.0
         self.fault: str | None = None
         self.replies = 0
+        self.threads: int | None = None  # how many there are, if the system allows no more
+        self.lack: str | None = None  # what the system refused, so that nothing can be called
+        self.has_loaded = self.has_called = False
         self.is_gone = self.is_stuck = self.is_alone = self.is_unwatched = self._is_closed = False
         self._loop.add_reader(self._process.replies, self._readable)
 
     # --- calls ---------------------------------------------------------------------------------
 
-    def give(self, pending: PendingCall) -> None:
-        """Give the process a call."""
+    def give(self, pending: PendingCall, message: bytes) -> None:
+        """Give the process a call, whose message this is."""
         if self.is_unwatched:
             self.changed.set()
         self.given[pending.number] = pending
         self._first = min(self._first or pending.number, pending.number)
         self._last = max(self._last, pending.number)
-        self.send(pending.message)
+        self.send(message)
 
     def send(self, message: bytes) -> None:
         """Write a message in the next iteration of the loop, together with others."""
@@ -121,6 +124,7 @@ class AgentProcess:
         self.is_gone = True
         self._writer.close()
         self.running_at_end = self.running()
+        self.has_called = bool(self.replies) or self._process.slots.has_called
         self._loop.remove_reader(self._process.replies)
         self.changed.set()
         if not self.ready.done():
@@ -133,30 +137,51 @@ class AgentProcess:
             self.given[number].is_withdrawn = True
             self.changed.set()
         elif kind in _OUTCOMES:
-            pending = self.given.pop(number, None)
-            if pending is not None:
-                self.replies += 1
-                if kind == frames.CANCELED and pending.is_given_up:
-                    pending.future.cancel()
-                pending.settle(message)
-            elif not self._first <= number <= self._last:
-                raise frames.BrokenMessage(f"a reply to call {number}, which was never made")
-            self.is_stuck |= kind == frames.CANCELED and value is True
-            if self.is_alone or self.is_stuck:
-                self.changed.set()
-        elif kind in (frames.READY, frames.REFUSED) and not self.ready.done():
+            self._settle(message)
+        elif not self.ready.done():
+            self._receive_start(message)
+        else:
+            self._receive_of_itself(message)
+
+    def _settle(self, message: frames.Message) -> None:
+        kind, number, _, value = message
+        pending = self.given.pop(number, None)
+        if pending is not None:
+            self.replies += 1
+            if kind == frames.CANCELED and pending.is_given_up:
+                pending.future.cancel()
+            pending.settle(message)
+        elif not self._first <= number <= self._last:
+            raise frames.BrokenMessage(f"a reply to call {number}, which was never made")
+        self.is_stuck |= kind == frames.CANCELED and value is True
+        if self.is_alone or self.is_stuck:
+            self.changed.set()
+
+    def _receive_start(self, message: frames.Message) -> None:
+        """Note what the process says before it can be called."""
+        kind = message[0]
+        if kind in (frames.READY, frames.REFUSED):
             self.ready.set_result(message)
+        elif kind == frames.LOADING:
+            self.has_loaded = True
+        elif kind == frames.NOT_STARTED and not self.has_loaded:
+            self.lack = str(message[3])
         else:
             self._receive_of_itself(message)
 
     def _receive_of_itself(self, message: frames.Message) -> None:
         """Note what the process says of itself, and of no call."""
-        kind, _, _, value = message
+        kind, number, _, value = message
         if kind == frames.DELAYS and isinstance(value, list) and all(type(one) is float for one in value):
             for delay in value:
                 self._delays.add(delay)
         elif kind == frames.NOTED:
             self._facts += facts_in(message)
+        elif kind == frames.THREADS and (number > 0 or not self._process.slots.has_called):
+            self.threads = number
+            if not number:
+                self.lack = NO_THREAD
+                self._gone()
         else:
             raise frames.BrokenMessage(f"an unexpected message of kind {kind}")
 

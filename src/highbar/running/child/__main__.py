@@ -20,7 +20,13 @@ from highbar.running.child.guardian import fork_under_guardian
 def main() -> None:
     """Fork under a guardian, and serve there."""
     requests, replies, shared = (int(argument) for argument in sys.argv[1:4])
-    fork_under_guardian((requests, replies, shared))
+    try:
+        fork_under_guardian((requests, replies, shared))
+    except OSError as error:
+        from highbar.running.child import frames  # see _serve
+
+        frames.write_message(replies, frames.encoded(frames.NOT_STARTED, 0, 0.0, os.strerror(error.errno or 0)))
+        return
     _guard_pipes((requests, replies, shared))
     _serve(requests, replies, shared)
 
@@ -71,6 +77,7 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
     from highbar.running.child import finding, frames, watching  # see _serve
     from highbar.running.child.slots import Slots  # see _serve
 
+    frames.write_message(replies, frames.encoded(frames.LOADING, 0))
     try:
         function = finding.find_function(setup["name"], setup["folder"])
         takes_scenario = finding.takes_scenario(setup["name"], function)

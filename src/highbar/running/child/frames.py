@@ -33,6 +33,9 @@ TOO_LARGE = 15
 CANCELED = 16  # the value says whether a thread still runs the call
 DELAYS = 17  # the value is a list of milliseconds by which the loop was late
 NOTED = 18  # the value is a list of facts about what was read, see watching
+LOADING = 19  # our own modules are loaded, and the user's are next
+THREADS = 20  # the system allows no more threads; the number of the call is how many calls may run at once, perhaps 0
+NOT_STARTED = 21  # the process could not be started; the value says why
 
 LARGEST = 2**31
 """Bytes of a message's value, by default."""

@@ -48,7 +48,7 @@ class FunctionProcess:
                 cwd=folder,
                 env=_environment(os.environ if environment is None else environment),
             )
-        except OSError:
+        except (OSError, MemoryError):
             for file in files:
                 os.close(file)
             raise

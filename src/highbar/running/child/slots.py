@@ -15,7 +15,8 @@ from highbar.running.child.clocks import monotonic
 MOST = 10_000
 """Calls at once: as many as a suite can ask for."""
 _SLOT = Struct("<Qd")  # the number of the call, 0 if the slot is free; when it began, by the monotonic clock
-_SIZE = MOST * _SLOT.size
+_CALLED = MOST * _SLOT.size  # where the number of the last call stands that began
+_SIZE = _CALLED + _SLOT.size
 
 
 def make_shared() -> int:
@@ -40,14 +41,20 @@ class Slots:
     def mark(self, slot: int, call: int) -> None:
         """Note that a call begins now."""
         _SLOT.pack_into(self._memory, slot * _SLOT.size, call, monotonic())
+        _SLOT.pack_into(self._memory, _CALLED, call, 0.0)
 
     def clear(self, slot: int) -> None:
         """Note that the call in this slot has ended."""
         _SLOT.pack_into(self._memory, slot * _SLOT.size, 0, 0.0)
 
+    @property
+    def has_called(self) -> bool:
+        """Whether any call has begun in this process."""
+        return bool(_SLOT.unpack_from(self._memory, _CALLED)[0])
+
     def running(self) -> dict[int, float]:
         """The calls that run, with the time at which each began."""
-        used = self._memory[:].rstrip(b"\0")  # skips the free slots at the end, which are many
+        used = self._memory[:_CALLED].rstrip(b"\0")  # skips the free slots at the end, which are many
         used += bytes(-len(used) % _SLOT.size)
         return {call: start for call, start in _SLOT.iter_unpack(used) if call}
 

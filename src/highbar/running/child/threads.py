@@ -62,6 +62,7 @@ class ThreadCalls:
         self._waiting: dict[int, bool] = {}
         self._running: dict[int, int] = {}  # from calls to slots
         self._allowed = 0
+        self._most: int | None = None  # as far as the system allows threads
         self._free: deque[int] = deque()
         self._used = 0
 
@@ -78,11 +79,16 @@ class ThreadCalls:
 
     def _allow(self, at_once: int) -> None:
         """Set how many calls may run at once from now on. Calls that run already are not touched."""
-        for _ in range(self._allowed, at_once):
-            if not self._free:
-                self._free.append(self._used)
-                self._used += 1
-            threading.Thread(target=self._work, args=(self._free.popleft(),), daemon=True).start()
+        if self._most is not None:
+            at_once = min(at_once, self._most)
+        try:
+            while self._allowed < at_once:
+                self._start_thread()
+                self._allowed += 1
+        except (RuntimeError, MemoryError):  # this system allows no more
+            # Half of them end again: the function itself may need threads and processes.
+            at_once = self._most = (self._allowed + 1) // 2
+            self._writer.write(frames.encoded(frames.THREADS, at_once))
         if at_once < self._allowed:
             # The ends go in front of the waiting calls: otherwise threads would end only after all of these.
             waiting = self._take_all()
@@ -91,6 +97,13 @@ class ThreadCalls:
             for task in waiting:
                 self._tasks.put(task)
         self._allowed = at_once
+
+    def _start_thread(self) -> None:
+        if not self._free:
+            self._free.append(self._used)
+            self._used += 1
+        threading.Thread(target=self._work, args=(self._free[0],), daemon=True).start()
+        self._free.popleft()
 
     def _take_all(self) -> list[Task | None]:
         """Remove everything from the queue, and return it."""

@@ -54,11 +54,11 @@ class PythonJudge:
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """Return what the function found, or why it found nothing."""
-        found, failure = await self._call(question)
+        found, failure, unusable = await self._call(question)
         if failure is None:
             return self._answer(found, None, 1)
-        found, failure = await self._call(question)
-        return self._answer(found, failure, 2)
+        found, failure, unusable = await self._call(question)
+        return self._answer(found, failure, 2, unusable=unusable)
 
     def take_facts(self) -> list[Fact]:
         """What the function read since the last time, if it is in a repository."""
@@ -69,12 +69,13 @@ class PythonJudge:
             found.insert(0, ("began", self._began))
         return found
 
-    def _answer(self, found: Mapping[str, StatementJudgment], failure: str | None, attempts: int) -> JudgeAnswer:
-        unusable = failure is not None
+    def _answer(
+        self, found: Mapping[str, StatementJudgment], failure: str | None, attempts: int, *, unusable: bool = False
+    ) -> JudgeAnswer:
         return JudgeAnswer(found, self._name, failure, unusable=unusable, attempts=attempts, form=FORM)
 
-    async def _call(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None]:
-        """The judgments, and why there are none, if so."""
+    async def _call(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None, bool]:
+        """The judgments; why there are none, if so; and whether the function is to blame for that."""
         messages = [canonical_value(message) for message in question.conversation]
         given = {"statements": dict(question.statements), "messages": messages}
         began = await self._slots.take()
@@ -85,11 +86,11 @@ class PythonJudge:
         finally:
             self._slots.give_back(began, latency)
         if attempt.outcome != "answered" or attempt.reply is None:
-            return {}, short(attempt.reason or "no answer")
+            return {}, short(attempt.reason or "no answer"), attempt.outcome != "infrastructure"
         try:
-            return read_value(attempt.reply.state, question), None
+            return read_value(attempt.reply.state, question), None, False
         except Unusable as error:
-            return {}, f"its answer cannot be used: {error}"
+            return {}, f"its answer cannot be used: {error}", True
 
 
 def read_value(value: Any, question: JudgeQuestion) -> dict[str, StatementJudgment]:
