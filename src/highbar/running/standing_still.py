@@ -27,7 +27,7 @@ class StandingStill:
         self._alive = time.monotonic()
         self._times: deque[tuple[float, float]] = deque(maxlen=_MOST)
         self._ticker: asyncio.TimerHandle | None = None
-        self.lost = 0.0  # seconds; for whoever keeps times of its own, who sets it back
+        self._lost = 0.0
 
     async def __aenter__(self) -> Self:
         self._alive = time.monotonic()
@@ -49,7 +49,13 @@ class StandingStill:
         if now - alive < LEAST + _TICK:
             return
         self._times.append((alive, now))
-        self.lost += now - alive
+        self._lost += now - alive
+
+    def take_lost(self) -> float:
+        """For how many seconds it stood still since this was asked last, for whoever keeps times of its own."""
+        self.look()
+        lost, self._lost = self._lost, 0.0
+        return lost
 
     def due(self, began: float, timeout: float) -> float:
         """The time at which a call is overdue that began then, by the monotonic clock."""

@@ -237,7 +237,7 @@ class PythonAgent:
         """Cancel overdue calls. Returns the seconds until the next look; None if the process must be replaced."""
         if process.is_gone or (process.is_alone and not process.given):
             return None
-        self._note_stillness(process)
+        process.give_back(self._still.take_lost())
         now = time.monotonic()
         next_look = now + self._shortest if process.given else math.inf  # a call can begin at any time
         running = process.running()
@@ -251,19 +251,6 @@ class PythonAgent:
                 next_look = min(next_look, due)
         limit = self._replace_at(process, set(running), now)
         return None if limit <= now else max(min(next_look, limit) - now, _SHORTEST_LOOK)
-
-    def _note_stillness(self, process: AgentProcess) -> None:
-        """Give the process the time back in which nobody could read its messages."""
-        self._still.look()
-        lost, self._still.lost = self._still.lost, 0.0
-        if not lost:
-            return
-        for pending in process.given.values():
-            if pending.overdue_since is not None:
-                pending.overdue_since += lost
-        process.stuck_since += lost
-        if process.idle_since is not None:
-            process.idle_since += lost
 
     def _replace_at(self, process: AgentProcess, running: set[int], now: float) -> float:
         """The time at which the process must be replaced if nothing changes; infinity if never."""

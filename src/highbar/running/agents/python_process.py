@@ -110,6 +110,15 @@ class AgentProcess:
         """The calls that run at this moment, with the time at which each began."""
         return {call: start for call, start in self._process.slots.running().items() if call in self.given}
 
+    def give_back(self, lost: float) -> None:
+        """Give the process the seconds back in which nobody could read its messages."""
+        self.stuck_since += lost
+        if self.idle_since is not None:
+            self.idle_since += lost
+        for pending in self.given.values() if lost else ():
+            if pending.overdue_since is not None:
+                pending.overdue_since += lost
+
     def _readable(self) -> None:
         try:
             if self._reader.read(self._process.replies, self._receive):
