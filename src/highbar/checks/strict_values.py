@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
 from typing import Any
@@ -141,9 +141,9 @@ def is_json(check: IsJson, text: str) -> Finding:
     """Whether any JSON value in a text meets the schema, if there is one."""
     found = find_json(text)
     broken = found.broken
-    names = None if check.schema is None else set(texts_within(decode_json(check.schema)))
+    names = _Names(() if check.schema is None else texts_within(decode_json(check.schema)))
     for value, stretch in found.values:
-        if check.schema is None or names is None:
+        if check.schema is None:
             return yes(cut_evidence(stretch))
         readings = [
             _reading(value, names, first=first, loose=loose) for first in (False, True) for loose in (False, True)
@@ -155,12 +155,23 @@ def is_json(check: IsJson, text: str) -> Finding:
     return unclear(broken) if broken else no()
 
 
-def _reading(value: Any, names: set[str], *, first: bool, loose: bool) -> Any:
+class _Names(dict[str, str]):
+    """What stands for a text: one of the names that looks like it, or itself."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__((name, name) for name in names)
+        self.names = tuple(self)
+
+    def __missing__(self, text: str) -> str:
+        named = self[text] = next((name for name in self.names if same_text(text, name)), text)
+        return named
+
+
+def _reading(value: Any, names: _Names, *, first: bool, loose: bool) -> Any:
     """A value with every text that looks like one of the names as that name, and with one value for each key."""
     if isinstance(value, str):
-        named = value if value in names else next((name for name in names if same_text(value, name)), value)
         number = reply_checks.whole_number(value) if loose else None
-        return named if number is None else number
+        return names[value] if number is None else number
     if isinstance(value, Mapping):
         pairs = [(_reading(key, names, first=first, loose=False), inner) for key, inner in pairs_of(value)]
         chosen = dict(reversed(pairs) if first else pairs)
