@@ -257,3 +257,40 @@ def test_r25_the_suite_compares_numbers_as_numbers(
     (tmp_path / "suite.json").write_text(json.dumps([{"id": "A", **wanted}]), "utf-8")
     policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}, "suite": "suite.json"}
     judged(check(tmp_path, [{"id": "A", "passed": True, **found}], policy), "pass")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "policy"),
+    [
+        ("capability", "Payment", {"weights": {"by_capability": {"payments": 3.0}}}),
+        ("capability", "payment", {"rules": [{"metric": "pass_rate", "where": {"capability": "payments"}}]}),
+        ("team", "Blue ", {"rules": [{"metric": "pass_rate", "where": {"team": "blue"}}]}),
+        ("tags.locale", "DE", {"rules": [{"metric": "pass_rate", "where": {"tags.locale": "de"}}]}),
+        (
+            "tags",
+            {"locale": "germam"},
+            {"rules": [{"metric": "pass_rate", "where": {"tags.locale": ["german", "fr"]}}]},
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_h136_a_value_that_is_nearly_one_that_the_policy_chooses_by_is_named(
+    tmp_path: Path, column: str, value: Any, policy: dict[str, Any], kind: str
+) -> None:
+    meant = {"Payment": "payments", "payment": "payments", "Blue ": "blue", "DE": "de"}.get(str(value), "german")
+    said = {"locale": meant} if column == "tags" else meant
+    rows = [{"id": "A", "passed": True, column: said}, {"id": "B", "passed": False, column: value}]
+    policy = {
+        "thresholds": {"blocking": {"weighted_pass_rate": "≥ 50%"}},
+        **{
+            name: [{**one, "threshold": "100%"} for one in block] if name == "rules" else block
+            for name, block in policy.items()
+        },
+    }
+    if kind == "csv":
+        cells = [json.dumps(row[column]).replace('"', '""') if column == "tags" else row[column] for row in rows]
+        text = f'id,passed,{column}\nA,true,"{cells[0]}"\nB,false,"{cells[1]}"\n'
+        done = check(tmp_path, text.encode(), policy, name="results.csv")
+    else:
+        done = check(tmp_path, rows, policy)
+    assert any(f"is nearly {meant!r}, by which the policy chooses" in text for text in done.json["warnings"])

@@ -175,6 +175,7 @@ class Reducer(Struct, frozen=True):
         warnings = row_checks.refuse_or_warn_of_ids(rows, repeated=layout.repeated, turns=turns, parts=self.parts)
         row_checks.refuse_disagreement(rows, layout)
         warnings += row_checks.contradictions(rows, layout)
+        warnings += row_checks.near_values(rows, self.parts, layout, request)
         warnings += row_checks.required_and_optional(rows, request)
         return warnings + (self._variants_warning(plan) if layout.repeated or layout.clustered else ())
 

@@ -20,9 +20,10 @@ from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.scoring import may_contradict
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal, pointer
-from highbar.engine.trials import named_columns
+from highbar.engine.trials import column_text, named_columns
 from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.phrases import some
+from highbar.language.spelling import near_miss
 from highbar.model.origin import RunOrigin
 from highbar.policy.scenario_ids import is_pattern
 
@@ -232,6 +233,34 @@ def contradictions(rows: Rows, layout: Layout) -> tuple[str, ...]:
     says = "1 result says" if number == 1 else f"{number} results say"
     message = f"{says} two things about the answer, of which the worse counts: `correct`, `outcome` and the labels"
     return (f"{message} do not agree in {some(named, MOST_EXAMPLES, number)}",)
+
+
+def near_values(rows: Rows, parts: Sequence[SourcePart], layout: Layout, request: Request) -> tuple[str, ...]:
+    """A warning for each value that is nearly one by which the policy chooses scenarios: it is not chosen."""
+    named: dict[str, set[str]] = {"capability": set(request.weights.by_capability)}
+    for column, chosen in (pair for where in layout.wheres for pair in where if pair[0] != "category"):
+        named.setdefault(column, set()).update(chosen)
+    found = []
+    for column, values in named.items():
+        fields = request.suite.scenarios.values() if request.suite and values else ()
+        of_suite = {one[column] for one in fields if column in one}  # two names that the suite uses are two
+        texts = _values_of(rows, parts, column) if values else []
+        near = [(text, near_miss(text, values)) for text in texts if text not in of_suite]
+        found += [(column, text, meant) for text, meant in near if meant]
+    return tuple(
+        f"{column} {text!r} is nearly {meant!r}, by which the policy chooses: it is not chosen"
+        for column, text, meant in found[:MOST_EXAMPLES]
+    )
+
+
+def _values_of(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
+    each = " UNION ALL ".join(
+        f"SELECT {column_text('', column, part).sql} AS text FROM {part.relation([column, 'tags'])}"
+        for part in parts
+        if column in part.columns or (column.startswith("tags.") and "tags" in part.columns)
+    )
+    wanted = f"SELECT DISTINCT text FROM ({each}) AS each_text WHERE text IS NOT NULL ORDER BY 1"
+    return [text for (text,) in rows(wanted)] if each else []
 
 
 def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
