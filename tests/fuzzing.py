@@ -182,7 +182,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "deciding": _deciding,  # runs: stopped when they are decided, they come to what all of them would have come to
     "interruptions": _interruptions,  # runs: interrupted at any request and resumed, they come to the same verdict
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
-    "code_there": _code_there,  # at a ref: whatever code of the change reads, nothing passes that the ref would not accept
+    "code_there": _code_there,  # at a ref: whatever its code reads of the change, it accepts nothing that it would not
     "own_keys": _own_keys,  # suites: a key that nobody understands is refused or listed, never a column in silence
     "graded_again": _graded_again,  # the rows of a run, graded again by the same suite, are as they were
     "harder": _harder,  # answers: what makes a reply harder to read never takes a violation away

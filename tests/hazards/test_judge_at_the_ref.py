@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import py_compile
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -42,9 +44,9 @@ def files(judge: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return {**own, "evals/suite.json": suite(judge), **more}
 
 
-def made(root: Path, *arguments: str, file: str = "evals/suite.json") -> None:
+def made(root: Path, *arguments: str, file: str = "evals/suite.json", **more: Any) -> None:
     """A run of the change."""
-    done = run(root, "run", file, *OPTIONS, *arguments)
+    done = run(root, "run", file, *OPTIONS, *arguments, **more)
     assert done.exit == 0, done.err
 
 
@@ -130,6 +132,14 @@ def test_h148_another_statement_is_undecided(tmp_path, server):
     assert not believed(at_main(tmp_path))
 
 
+def test_h148_another_prompt_is_another_judge(tmp_path, server, monkeypatch):
+    """Another version of Highbar asks in other words."""
+    commit(tmp_path, files(model(server)))
+    made(tmp_path)
+    monkeypatch.setattr("highbar.running.judging.identity.TEXTS", "in other words")
+    assert not believed(at_main(tmp_path))
+
+
 def test_h148_one_more_judge_or_one_less_is_another_judge(tmp_path, server):
     panel = [model(server, model=name) for name in ("a", "b", "c")]
     several = suite({})
@@ -203,6 +213,29 @@ def test_h151_a_python_judge_that_read_something_else_is_not_believed(tmp_path, 
     put(tmp_path, now)
     made(tmp_path)
     assert not believed(at_main(tmp_path))
+
+
+def test_h151_a_module_that_hid_another_one_was_taken_away(tmp_path):
+    """Main has both, and found the first."""
+    own = {"evals/quality.py": f"import words\n{KIND}", "evals/words.py": "1\n", "src/words.py": "2\n"}
+    commit(tmp_path, files(PYTHON, **own))
+    variables = {"PYTHONPATH": str(tmp_path / "src")}
+    made(tmp_path, environment=variables)
+    assert believed(at_main(tmp_path))
+    put(tmp_path, {"evals/words.py": None})
+    (tmp_path / "runs" / "one").rename(tmp_path / "runs" / "zero")
+    made(tmp_path, environment=variables)
+    assert not believed(at_main(tmp_path))
+
+
+def test_h151_stored_bytecode_is_not_what_is_judged_by(tmp_path):
+    commit(tmp_path, files(PYTHON, **{"evals/quality.py": f"import words\n{KIND}", "evals/words.py": "1\n"}))
+    put(tmp_path, {"loose.py": "raise OSError\n"})
+    target = importlib.util.cache_from_source(str(tmp_path / "evals" / "words.py"))
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(str(tmp_path / "loose.py"), target, invalidation_mode=unchecked)
+    made(tmp_path)
+    assert believed(at_main(tmp_path))
 
 
 def test_h151_what_a_judge_reads_in_a_later_call_counts(tmp_path):

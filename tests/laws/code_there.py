@@ -1,8 +1,8 @@
 """At the ref, code that reads what the change wrote never makes a pass that main would not have made.
 
-`attempt` makes a repository in which a check, or a judge in Python, asks several modules, files and folders of it, each in
-another way, whether the answer is good. Then it changes tracked files at random: what they say, what they are, whether they
-are there at all. A run of the change is judged at main. What main itself would have said is known.
+`attempt` makes a repository in which a check, or a judge in Python, asks several modules, files and folders of it, each
+in another way, whether the answer is good. Then it changes tracked files at random: what they say, what they are, and
+whether they are there at all. A run of the change is judged at main. What main itself would have said is known.
 """
 
 from __future__ import annotations

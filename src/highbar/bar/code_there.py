@@ -46,7 +46,7 @@ class CodeThere:
                 case "module":
                     modules.setdefault(more[0], name)
                 case "installed" if name in known:
-                    found[f"the installed module {name}, which {self.there.ref} has as well ({known[name]})"] = None
+                    found[f"the installed module {name}, a copy of {known[name]} (install it editable)"] = None
                 case "absent" if name in known:
                     found[f"no module {name}, although {self.there.ref} has it ({known[name]})"] = None
                 case "program":
