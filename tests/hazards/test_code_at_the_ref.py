@@ -330,6 +330,22 @@ def test_h151_a_link_out_of_the_repository_and_a_pointer_are_not_read_as_files(t
     assert "git lfs fetch" in done.problems
 
 
+@pytest.mark.parametrize("module", ["sub.rules", "rules"])
+def test_h151_an_optional_module_in_a_submodule_that_is_not_here_is_not_skipped(tmp_path, module):
+    mild = f"try:\n    from {module} import polite\nexcept ImportError:\n    polite = lambda answer: True\n"
+    root = tmp_path / "repository"
+    root.mkdir()
+    inner = commit(root, files(STRICT, **{"evals/suite.json": suite("quality:polite"), "evals/quality.py": mild}))
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{inner[:-1]}{'0' if inner[-1] != '0' else '1'},sub")
+    git(root, "commit", "--quiet", "--message=sub")
+    variables = {"PYTHONPATH": f"{root}{os.pathsep}{root / 'sub'}"}
+    made = call(Path(sys.executable), root, "run", "evals/suite.json", *RUN, environment=variables)
+    assert made.exit == 0, made.err
+    done = call(Path(sys.executable), root, *CHECK, environment=variables)
+    assert done.exit == 2, done.out
+    assert "git submodule update" in done.problems
+
+
 def test_h151_what_nobody_needs_may_be_missing(tmp_path):
     root = tmp_path / "repository"
     root.mkdir()

@@ -38,9 +38,8 @@ class CodeThere:
         modules: dict[str, str] = {}
         found: dict[str, None] = {}
         for kind, name, *more in facts:
+            self._refuse_missing(kind, name)
             match kind:
-                case "missing" if name in self.copy.missing:
-                    raise InputError(self.copy.missing[name])
                 case "missing":
                     found[f"{name}, which is a link out of the repository at {self.there.ref}"] = None
                 case "module":
@@ -57,6 +56,21 @@ class CodeThere:
             found.pop(place, None)
             found[f"the module {module} from {place}"] = None
         return [f"checks used more than {self.there.ref} has: {some_and_more(list(found))}"] if found else []
+
+    def _refuse_missing(self, kind: str, name: str) -> None:
+        """Raise InputError if this was looked for in the copy, and the commit has it, but this clone does not."""
+        place = self._missing_module(name) if kind == "absent" else name
+        if kind in {"absent", "missing"} and place in self.copy.missing:
+            raise InputError(self.copy.missing[place])
+
+    def _missing_module(self, name: str) -> str | None:
+        """The place in the commit that is not in this clone and may have the module; None if there is none."""
+        for place in self.copy.missing:
+            parts = place.split("/")
+            names = (".".join(parts[start:]) for start in range(len(parts)))
+            if any(name == one or name.startswith(f"{one}.") for one in names):
+                return place
+        return None
 
 
 @lru_cache(maxsize=1)

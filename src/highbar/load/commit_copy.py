@@ -19,8 +19,9 @@ LARGEST_COPY = 2 * 2**30
 """Bytes of all files of a commit."""
 _AT_ONCE = 64 * 2**20
 """Bytes of files that are read from git at once."""
-_ENTRY = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64}) +([0-9-]+)\t(.*)", re.DOTALL)
+_ENTRY = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64}) +([0-9]+|-|BAD)\t(.*)", re.DOTALL)
 _LINK, _SUBMODULE, _PROGRAM = b"120000", b"160000", b"100755"
+_FETCH = "git fetch --refetch --no-filter origin, if this is a partial clone"
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _LARGEST_POINTER = 1024
 """Bytes of such a pointer, at most, as Git LFS itself demands it."""
@@ -74,7 +75,7 @@ def copy_commit(there: Revision) -> CommitCopy:
             if file.mode == _PROGRAM:
                 path.chmod(0o755)
     outside = tuple(path.relative_to(there.folder).as_posix() for path in _link(links, there.folder))
-    return CommitCopy(there.folder, frozenset(file.path for file in files), missing, outside)
+    return CommitCopy(there.folder, frozenset((*(file.path for file in files), *missing)), missing, outside)
 
 
 def _lfs_problem(there: Revision, path: str) -> Problem | None:
@@ -118,6 +119,9 @@ def _files(
         path = inside + os.fsdecode(name)
         if any(part in ("", ".", "..", ".git") for part in path.split("/")):
             raise InputError(Problem(f"{there.name(path)} is no path that can be written"))
+        if size == b"BAD":  # as git says it of a file whose content it does not have
+            missing[path] = Problem("its content is not in this clone", there.name(path), hint=_FETCH)
+            continue
         if mode != _SUBMODULE:
             yield _File(path, mode, digest.decode("ascii"), int(size), where)
             continue
@@ -155,8 +159,7 @@ def _contents(group: Sequence[_File]) -> Iterator[bytes]:
         end = answer.index(b"\n", at)
         words = answer[at:end].split()
         if len(words) != 3:
-            hint = "git fetch --refetch --no-filter origin"
-            raise InputError(Problem("its content is not in this clone", file.path, hint=hint))
+            raise InputError(Problem("its content is not in this clone", file.path, hint=_FETCH))
         size = int(words[2])
         yield answer[end + 1 : end + 1 + size]
         at = end + 1 + size + 1
@@ -166,6 +169,5 @@ def _ask(*arguments: str, stdin: bytes = b"") -> bytes:
     done = run_git(*arguments, stdin=stdin)
     if done.returncode:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-        hint = "git fetch --refetch --no-filter origin, if this is a partial clone"
-        raise InputError(Problem(f"--against-ref: git could not read the commit: {reason}", hint=hint))
+        raise InputError(Problem(f"--against-ref: git could not read the commit: {reason}", hint=_FETCH))
     return done.stdout

@@ -75,9 +75,9 @@ class MovingFinder:
 class LastFinder:
     """Notes the modules that no finder has found."""
 
-    def __init__(self, note: Callable[[str, str], None]) -> None:
+    def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Find nothing."""
-        self._note("absent", name)
+        self._note(name)

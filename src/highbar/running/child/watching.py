@@ -100,7 +100,7 @@ class Watch:
         if self._copy is not None:
             sys.path[:] = map(self.moved, sys.path)
             sys.meta_path[:] = [MovingFinder(sys.meta_path, self.moved, self.quietly, self._note_installed)]
-        sys.meta_path.append(LastFinder(self.note))
+        sys.meta_path.append(LastFinder(self._absent))
         sys.path_importer_cache.clear()
         invalidate_caches()
         for name in _LOOKS:
@@ -280,6 +280,12 @@ class Watch:
             self._note_module(name, getattr(sys.modules.get(name), "__dict__", None) or {})
         for library in _libraries():
             self.read(library)
+
+    def _absent(self, name: str) -> None:
+        """No finder has found a module. It may be where the copy has nothing."""
+        self.note("absent", name)
+        for path in sys.path if self._missing else ():
+            self.quietly(self.read, path)
 
     def _note_module(self, name: str, names: dict[str, Any]) -> None:
         file = names.get("__file__")
