@@ -60,7 +60,7 @@ class CodeThere:
     def _refuse_missing(self, kind: str, name: str) -> None:
         """Raise InputError if this was looked for in the copy, and the commit has it, but this clone does not."""
         place = self._missing_module(name) if kind == "absent" else name
-        if kind in {"absent", "missing"} and place in self.copy.missing:
+        if kind in {"absent", "missing"} and place is not None and place in self.copy.missing:
             raise InputError(self.copy.missing[place])
 
     def _missing_module(self, name: str) -> str | None:
