@@ -64,6 +64,7 @@ def check(  # noqa: PLR0913 - what the command line can say
     where: Mapping[str, str | Sequence[str]] | None = None,
     subset: bool = False,
     against_ref: str | None = None,
+    accept_change: str | None = None,
     details: bool = False,
     list_scenarios: bool = False,
     today: date | None = None,
@@ -83,6 +84,7 @@ def check(  # noqa: PLR0913 - what the command line can say
         where: chooses rows if the policy has no `select`: {"tags.model": "x"}.
         subset: accept that `where` leaves scenarios without a row.
         against_ref: also judge by the policy as it was at this git ref; the worse verdict wins.
+        accept_change: the digest of what differs from the bar at that ref, to accept exactly that.
         details: read what the HTML report shows in the same pass; otherwise a report reads the results again.
         list_scenarios: fill `verdict.scenarios` in the same pass.
         today: the date that decides if a quarantine has ended; by default today, in UTC.
@@ -98,15 +100,23 @@ def check(  # noqa: PLR0913 - what the command line can say
         wants=wants,
         today=today or datetime.now(UTC).date(),
     )
-    return _judged(job, _results_source(results, mapped=map is not None), against_ref)
+    if accept_change is not None and against_ref is None:
+        raise InputError(Problem("accept_change accepts a difference from a ref", hint="name it with against_ref"))
+    return _judged(job, _results_source(results, mapped=map is not None), against_ref, accept_change)
 
 
-def _judged(job: Job, source: _ResultsSource, against_ref: str | None = None) -> Verdict:
+def _judged(
+    job: Job, source: _ResultsSource, against_ref: str | None = None, accept_change: str | None = None
+) -> Verdict:
     """The verdict of a job on the results of a source; reports may read them again."""
 
     def judge(details: bool, scenarios: bool) -> Verdict:  # noqa: FBT001 - see ReadAgain
         with source(replace(job, wants=replace(job.wants, details=details, scenarios=scenarios))) as whole:
-            return pipeline.check(with_readers(whole)) if against_ref is None else _check_both(whole, against_ref)
+            if against_ref is None:
+                return pipeline.check(with_readers(whole))
+            from highbar.bar import at_ref  # few checks need it, or git
+
+            return at_ref.check_against_ref(whole, against_ref, accept_change)
 
     return replace(judge(job.wants.details, job.wants.scenarios), read_again=judge)
 
@@ -301,12 +311,6 @@ def _run_in_thread(prepared: Prepared, until: UntilDecided | None) -> Path:
             stop.request()
             stop.request()
             raise
-
-
-def _check_both(job: Job, against_ref: str) -> Verdict:
-    from highbar.bar import at_ref  # few checks need it, or git
-
-    return at_ref.check_against_ref(job, against_ref)
 
 
 def _where(where: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,11 @@ def against(folder: Path, ref: str = "main", *arguments: str) -> Run:
     return run(folder, "check", "results.jsonl", "--against-ref", ref, "--format", "json", *arguments)
 
 
+def differing(verdict: dict[str, Any]) -> list[tuple[str, str]]:
+    """The files that differ from the ref, and whether they were changed or removed."""
+    return [(each["what"], each["change"]) for each in verdict["against"]["weakened"]]
+
+
 @pytest.mark.process
 def test_h94_a_threshold_lowered_in_the_same_change_does_not_pass(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE})
@@ -38,29 +44,30 @@ def test_h94_a_threshold_lowered_in_the_same_change_does_not_pass(tmp_path: Path
     assert done.rule("thresholds.blocking.safety_rate")["outcome"] == "pass"
     held = done.rule("main:thresholds.blocking.safety_rate")
     assert (held["outcome"], held["threshold"], held["file"]) == ("fail", ">= 1.0", "main:highbar.json")
-    weakened = {"what": "thresholds.blocking.safety_rate", "change": "lowered", "before": "≥ 100%", "now": "≥ 60%"}
-    assert verdict["against"]["weakened"] == [weakened]
+    assert differing(verdict) == [("highbar.json", "changed")]
+    assert '-{"thresholds": {"blocking": {"safety_rate": "100%"}}}' in verdict["against"]["difference"].splitlines()
     assert verdict["against"]["verdict"] == "fail"
 
 
 @pytest.mark.process
-def test_h94_what_was_weakened_stands_in_every_report_for_people(tmp_path: Path) -> None:
+def test_h94_what_differs_stands_in_every_report_for_people(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": SEVEN_OF_TEN})
     done = run(tmp_path, "check", "results.jsonl", "--against-ref", "main", "--output", "report.md")
     assert done.exit == 1
     for report in (done.out, (tmp_path / "report.md").read_text("utf-8")):
-        assert "the bar is weakened in 1 place" in report.splitlines()[0]
-        assert "thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%" in report
+        assert "the bar differs from that of the ref" in " ".join(report.splitlines()[:2])
+        assert '+{"thresholds": {"blocking": {"safety_rate": "60%"}}}' in report
+    assert done.out.splitlines()[-1] == "FAIL: 1 of 2 demands is not met"
 
 
 @pytest.mark.process
-def test_h94_weakening_is_listed_even_where_both_bars_pass(tmp_path: Path) -> None:
+def test_h94_what_differs_is_shown_even_where_both_bars_pass(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": rows(True, True, category="adversarial")})
     verdict = judged(against(tmp_path), "pass")
-    assert [each["change"] for each in verdict["against"]["weakened"]] == ["lowered"]
-    assert any("weakened since main" in warning for warning in verdict["warnings"])
+    assert differing(verdict) == [("highbar.json", "changed")]
+    assert any("differs from main: highbar.json" in warning for warning in verdict["warnings"])
 
 
 @pytest.mark.process
@@ -91,7 +98,7 @@ def test_h94_every_way_to_lower_the_bar_is_held_against_the_old_one(
     assert run(tmp_path, "check", "results.jsonl").exit == 0
     done = against(tmp_path)
     assert done.exit in {1, 3}, done.out + done.err
-    assert done.json["against"]["weakened"]
+    assert differing(done.json) == [("highbar.json", "changed")]
 
 
 @pytest.mark.process
@@ -120,7 +127,7 @@ def test_h94_a_scenario_that_left_the_suite_is_missed(tmp_path: Path) -> None:
     done = against(tmp_path)
     verdict = judged(done, "fail")
     assert "HARD" in done.rule("main:suite")["reason"]
-    assert [each["before"] for each in verdict["against"]["weakened"]] == ["HARD"]
+    assert differing(verdict) == [("suite.json", "changed")]
 
 
 @pytest.mark.process
@@ -136,7 +143,7 @@ def test_h94_a_scenario_of_another_category_is_seen(tmp_path: Path) -> None:
     done = against(tmp_path)
     verdict = judged(done, "fail")
     assert "S0" in done.rule("main:suite")["reason"]
-    assert [each["what"] for each in verdict["against"]["weakened"]] == ["suite.S0"]
+    assert differing(verdict) == [("suite.json", "changed")]
 
 
 @pytest.mark.process
@@ -145,7 +152,7 @@ def test_h94_more_scenarios_are_no_lower_bar(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": rules, "suite.json": ["S0"]})
     put(tmp_path, {"suite.json": ["S0", "S1"], "results.jsonl": rows(True, True)})
     verdict = judged(against(tmp_path), "pass")
-    assert verdict["against"]["weakened"] == []
+    assert any("not in main:suite.json, so judged by this change alone: S1" in one for one in verdict["warnings"])
 
 
 @pytest.mark.process
@@ -159,7 +166,7 @@ def test_h94_a_changed_mapping_does_not_turn_failures_into_passes(tmp_path: Path
     put(tmp_path, {"highbar.json": policy("ran"), "results.jsonl": rows_of_theirs})
     assert run(tmp_path, "check", "results.jsonl").exit == 0
     verdict = judged(against(tmp_path), "fail")
-    assert [each["what"] for each in verdict["against"]["weakened"]] == ["map"]
+    assert differing(verdict) == [("highbar.json", "changed")]
 
 
 @pytest.mark.process
@@ -264,9 +271,7 @@ def test_h93_a_baseline_rewritten_by_the_change_itself_does_not_hold_alone(tmp_p
     held = done.rule("main:baseline.accuracy")
     assert held["outcome"] == "fail"
     assert "95.0% in the baseline" in held["reason"]
-    assert {"what": "baseline.json: accuracy", "change": "lowered", "before": "95.0%", "now": "60.0%"} in verdict[
-        "against"
-    ]["weakened"]
+    assert differing(verdict) == [("kept/baseline.json", "changed")]
 
 
 @pytest.mark.process
@@ -277,15 +282,12 @@ def test_h93_a_baseline_that_was_taken_away_or_lost_scenarios_is_listed(tmp_path
     put(tmp_path, {"results.jsonl": answers(20, 0)})
     judged(against(tmp_path), "pass")
     record(tmp_path, 19, 0)
-    listed = judged(against(tmp_path), "pass")["against"]["weakened"]
-    assert {"what": "baseline.json: scenarios", "change": "removed", "before": "S19", "now": None} in listed
+    assert differing(judged(against(tmp_path), "pass")) == [("kept/baseline.json", "changed")]
     (tmp_path / "kept" / "baseline.json").unlink()
     done = against(tmp_path)
     judged(done, "fail")
     assert done.rule("baseline.accuracy")["outcome"] == "undefined"
-    assert done.json["against"]["weakened"] == [
-        {"what": "baseline.json", "change": "removed", "before": "20 scenarios", "now": None}
-    ]
+    assert differing(done.json) == [("kept/baseline.json", "removed")]
 
 
 @pytest.mark.process
@@ -300,9 +302,7 @@ def test_h93_a_baseline_in_which_a_scenario_passes_no_more_is_seen(tmp_path: Pat
     done = against(tmp_path)
     verdict = judged(done, "fail")
     assert "S19" in done.rule("main:baseline.new_failures")["reason"]
-    assert [(each["what"], each["before"]) for each in verdict["against"]["weakened"]] == [
-        ("baseline.json: scenarios that passed", "S19")
-    ]
+    assert differing(verdict) == [("kept/baseline.json", "changed")]
 
 
 @pytest.mark.process
@@ -339,7 +339,7 @@ def test_h93_what_did_not_change_is_said_once(tmp_path: Path, inside: str) -> No
     assert done.returncode == 0, done.stdout + done.stderr
     verdict = json.loads(done.stdout)
     assert [rule["rule"] for rule in verdict["rules"]] == ["thresholds.blocking.accuracy", "baseline.accuracy"]
-    assert (verdict["against"]["verdict"], verdict["against"]["weakened"]) == ("pass", [])
+    assert (verdict["against"]["verdict"], verdict["against"]["digest"], differing(verdict)) == ("pass", None, [])
 
 
 @pytest.mark.process

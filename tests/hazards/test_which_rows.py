@@ -162,7 +162,7 @@ def test_a_baseline_of_other_rows_is_not_compared_with(tmp_path):
 
 
 @pytest.mark.process
-def test_a_change_of_select_is_a_weakening_and_the_rows_of_before_are_judged_too(tmp_path):
+def test_a_change_of_select_is_shown_and_the_rows_of_before_are_judged_too(tmp_path):
     def write(model: str) -> None:
         (tmp_path / "highbar.json").write_text(json.dumps({**RULE, "select": {"tags.model": model}}))
 
@@ -174,7 +174,7 @@ def test_a_change_of_select_is_a_weakening_and_the_rows_of_before_are_judged_too
     (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     done = run(tmp_path, "check", "results.jsonl", "--against-ref", "HEAD", "--format", "json")
     assert done.exit == 1
-    assert [one["what"] for one in done.json["against"]["weakened"]] == ["select"]
+    assert [one["what"] for one in done.json["against"]["weakened"]] == ["highbar.json"]
 
 
 def test_results_of_several_models_get_the_hint_that_fits(tmp_path):

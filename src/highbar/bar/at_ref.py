@@ -1,17 +1,16 @@
 """Judges by two bars at once: the policy as it is, and as it was at a git ref. The worse verdict wins.
 
 So a change cannot lower the bar that it is judged by: neither the policy nor its suite, baseline or mapping, nor the
-checks of a suite that was run. Everything that it lowered is listed, even if the verdict is a pass.
+checks of a suite that was run. What differs is shown, even if the verdict is a pass.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 from highbar import measure, pipeline
 from highbar import policy as policies
 from highbar.bar import regrading
+from highbar.bar.differences import differences, refuse_other_digest
 from highbar.bar.merging import merge_verdicts, problems_there
 from highbar.bar.on_demand import with_readers
 from highbar.bar.policy_there import (
@@ -29,8 +29,6 @@ from highbar.bar.policy_there import (
     read_policy,
     with_least_steps,
 )
-from highbar.bar.weakened_files import weakened_baseline, weakened_labels
-from highbar.bar.weakened_policy import weakened
 from highbar.engine.opening import reduce
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some_and_more
@@ -41,7 +39,6 @@ from highbar.load.revision import Revision
 from highbar.model import (
     Policy,
     Verdict,
-    Weakening,
 )
 from highbar.model.job import SILENT, Job, JobWatch
 from highbar.model.quarantine import AutoQuarantine
@@ -49,13 +46,13 @@ from highbar.model.requests import Request, covering
 from highbar.verdicts import CheckResult
 
 
-def check_against_ref(job: Job, against_ref: str) -> Verdict:
+def check_against_ref(job: Job, against_ref: str, accept: str | None = None) -> Verdict:
     """The worse of two verdicts: that of `pipeline.check`, and that by the policy at the ref. Raises InputError."""
-    return checked_against_ref(job, against_ref).verdict
+    return checked_against_ref(job, against_ref, accept).verdict
 
 
-def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> CheckResult:
-    """The result of `pipeline.check_result`, with that verdict.
+def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, watch: JobWatch = SILENT) -> CheckResult:
+    """The result of `pipeline.check_result`, with that verdict; that at the ref is advice if `accept` is its digest.
 
     Raises InputError if the ref, or the policy there, cannot be read: one of the two bars alone is not enough.
     """
@@ -105,20 +102,35 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
                 then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
             except InputError as error:
                 raise problems_there(error, there) from None
-        baseline_now = _baseline_now(here, job.baseline)
-        listed = (
-            *weakened(before, here),
-            *weakened_labels(before, here),
-            *_weakened_quarantine(before, here),
-            *graded.weakened,
-            *weakened_baseline(before, baseline, baseline_now),
-        )
+        doubts = (*graded.doubts, *_doubts(there))
+        words, suites = (*graded.differs, *doubts), _suites(there, before, here, graded)
+        files = (*_files(there, path, here, job), *suites)
+        differs = differences(there, files, suites, words, code=graded.code)
     # The file was read twice. If it was written in between, the two verdicts are about different results.
     if not set(then.verdict.results) <= set(now.verdict.results):
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
-    merged = merge_verdicts(now, then, there, listed, (*graded.doubts, *_doubts(there)))
+    if accept is not None:
+        refuse_other_digest(accept, differs, there)
+    merged = merge_verdicts(now, then, there, differs, doubts, accepted=accept is not None)
     notes = (*graded.notes, *_only_here(then, there), *_outside(there, job))
     return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *notes)))
+
+
+def _files(there: Revision, path: str, here: Policy, job: Job) -> Iterator[str]:
+    """The paths in the repository of the files that the verdict of either side depends on, without the suites."""
+    yield path
+    yield from (there.beside(path, name) for name in policies.names_in(there.folder / path))
+    named = [job.baseline, job.mapping if isinstance(job.mapping, str) else None, here.file]
+    named += policies.files_named_in(Path(here.file)) if here.file is not None else ()
+    named += [str(policies.baseline_file(here, job.baseline))] if here.comparing else []
+    yield from filter(None, (there.inside(name) for name in named if name is not None))
+
+
+def _suites(there: Revision, before: Policy, here: Policy, graded: regrading.Regraded) -> frozenset[str]:
+    """The paths in the repository of the suites of both sides."""
+    mine = here.suite and there.inside(here.suite.file)
+    theirs = before.suite and there.place_of(before.suite.file)
+    return frozenset(path for path in (mine, theirs, *graded.files) if path)
 
 
 def _doubts(there: Revision) -> Iterator[str]:
@@ -146,8 +158,7 @@ def _only_here(then: CheckResult, there: Revision) -> Iterator[str]:
     """A note about the rows that take no part at the ref."""
     suite = then.policy.suite
     if then.sums.outside and suite is not None:
-        name = PurePath(os.path.relpath(suite.file, there.folder)).as_posix()
-        yield regrading.only_here(there, name, then.sums.outside)
+        yield regrading.only_here(there, there.place_of(suite.file), then.sums.outside)
 
 
 def _outside(there: Revision, job: Job) -> Iterator[str]:
@@ -172,13 +183,6 @@ def _quarantine_bounded(here: Policy, before: Policy) -> Policy:
     from highbar.bar.quarantining import bounded  # as above
 
     return bounded(here, before)
-
-
-def _weakened_quarantine(before: Policy, here: Policy) -> Iterator[Weakening]:
-    if here.quarantine is not None:
-        from highbar.bar.quarantining import weakened_quarantine  # as above
-
-        yield from weakened_quarantine(before, here)
 
 
 @contextmanager
@@ -222,10 +226,6 @@ def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
     except InputError:  # its own check reports the problem, and names the policy
         return None
     return bar if alike else None
-
-
-def _baseline_now(here: Policy, named: str | None) -> Path | None:
-    return policies.baseline_file(here, named) if named or here.comparing else None
 
 
 @contextmanager

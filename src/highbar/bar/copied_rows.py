@@ -36,6 +36,7 @@ def with_copies(graded: Regraded, results: Sequence[str], there: Revision, befor
     from highbar.running.regrading import regrade_rows, write_graded_rows  # likewise
 
     named, suite = found
+    graded = replace(graded, files=(*graded.files, named))
     by = GradingSuite(suite, (there.folder / named).parent)
     if by.asks_judge or functions_of(suite, tuple(suite.scenarios)):
         return _doubted(graded, f"{there.name(named)} has checks by a judge or in Python: {_FOLDER}")

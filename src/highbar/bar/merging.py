@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from highbar import gate
+from highbar.bar.differences import Differences
 from highbar.errors import InputError
 from highbar.language import formula
 from highbar.load.revision import Revision
@@ -23,7 +24,6 @@ from highbar.model import (
     StepRule,
     SuiteRule,
     Verdict,
-    Weakening,
 )
 from highbar.verdicts import CheckResult
 from highbar.verdicts.notes import POLICY_CHANGED
@@ -35,7 +35,7 @@ _DOUBTED = "against_ref"
 
 
 def merge_verdicts(
-    now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...], doubts: Sequence[str]
+    now: CheckResult, then: CheckResult, there: Revision, differs: Differences, doubts: Sequence[str], *, accepted: bool
 ) -> Verdict:
     """The verdict now, plus every rule of the ref that has changed since or has another outcome, named after the ref.
 
@@ -50,11 +50,14 @@ def merge_verdicts(
         if _key(rule, result, then) not in known
     ]
     unsure = (RuleResult(there.name(_DOUBTED), "blocking", "inconclusive", "; ".join(doubts)),) if doubts else ()
-    rules = (*now.verdict.rules, *others, *unsure)
-    policy = then.verdict.policy or Source(there.ref, None)
-    listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
     judged = gate.decide((*then.verdict.rules, *unsure))
-    against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
+    of_ref = (*others, *unsure)
+    rules = (*now.verdict.rules, *(replace(one, level="warning") if accepted else one for one in of_ref))
+    policy = then.verdict.policy or Source(there.ref, None)
+    source = Source(there.renamed(policy.file), policy.sha256)
+    against = Against(
+        there.ref, there.commit, judged, source, differs.files, differs.text, differs.digest, accepted=accepted
+    )
     # The policy at the ref is older than the run, so it was not changed to fit the results.
     unsaid = {*gate.slack_notes(then.verdict.rules), POLICY_CHANGED}
     own = now.verdict.warnings

@@ -1,14 +1,13 @@
-"""The quarantine of a change: which part of it counts, which scenarios are flaky by the history, and what was weakened.
+"""The quarantine of a change: which part of it counts, which scenarios are flaky by the history.
 
 Only the quarantine in the policy at the ref counts, and only runs of commits before the change, so that no change can
-quarantine a failure of its own. Additions in the policy now are listed, and count once they are merged.
+quarantine a failure of its own. Additions in the policy now count once they are merged.
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -19,10 +18,9 @@ from highbar.bar.run_records import agent_of, texts_of
 from highbar.errors import InputError, Problem
 from highbar.history import quarantine
 from highbar.history.excusing import AGENT_NOT_NAMED
-from highbar.language.phrases import some_and_more
 from highbar.load.ancestry import Ancestry, ancestors_of_merge_base, folder_as_there, main_line_before
 from highbar.load.revision import Revision
-from highbar.model import Policy, Weakening
+from highbar.model import Policy
 from highbar.model.history import NOBODY, RunRecord
 from highbar.model.job import Job
 from highbar.model.quarantine import AutoQuarantine, QuarantinePolicy
@@ -100,23 +98,3 @@ def _too_early(today: date, run: RunRecord) -> Problem:
     """The problem with a date before the runs that count: it would prolong every quarantine."""
     message = f"--today {today} is before the run {run.record} of {run.time[:10]}, which comes before the change"
     return Problem(message, hint="give the date of today; if that of the record is wrong, remove the record")
-
-
-# --- what was weakened ------------------------------------------------------------------------
-
-
-def weakened_quarantine(before: Policy, now: Policy) -> Iterator[Weakening]:
-    """What the policy `now` quarantines, and the policy `before` did not."""
-    old, new = before.quarantine or _NOTHING, now.quarantine or _NOTHING
-    added = [id_ for id_ in new.ids if id_ not in old.ids]
-    if added:
-        yield Weakening("quarantine.ids", "changed", "not quarantined", some_and_more(added))
-    for id_, until in new.ids.items():
-        if id_ in old.ids and _earlier(until, old.ids[id_]) != until:
-            days = ("without an end" if day is None else f"until {day}" for day in (old.ids[id_], until))
-            yield Weakening(f"quarantine.ids.{id_}", "changed", *days)
-    if new.auto is not None and (old.auto is None or new.auto > old.auto):
-        words = ("not given" if runs is None else f"runs: {runs}" for runs in (old.auto, new.auto))
-        yield Weakening("quarantine.auto", "changed", *words)
-    if old.auto is not None and new.auto is not None and Path(old.history) != Path(new.history):
-        yield Weakening("quarantine.history", "changed", old.history, new.history)

@@ -7,7 +7,8 @@ schemas that they name, are those of the ref too.
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePath, PurePosixPath
@@ -18,10 +19,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.errors import InputError
-from highbar.language.phrases import some, some_and_more
+from highbar.language.phrases import count, some, some_and_more
 from highbar.load import files, folders
 from highbar.load.revision import Revision
-from highbar.model import Policy, Weakening
+from highbar.model import Policy
 
 if TYPE_CHECKING:  # only for the folder of a run
     from highbar.bar.code_there import CodeThere
@@ -45,17 +46,20 @@ _IN_OTHER_TOOLS = (b"prompts",)
 class Regraded(Struct, frozen=True):
     """For the path of each file with rows of a run, the file with the rows to read instead, or "" if it has none.
 
-    `notes` are about the suites; `doubts` say why it is not certain that everything was judged as the ref has it, each
-    in one plain sentence without the name of a run, since runs have new names each time. `versions` of the agent are
-    those that the suites at the ref select, `scenarios` those of the rows.
+    `notes` are about the suites; `files` are their paths, and `differs` says in words what else differs. `doubts` say
+    why it is not certain that everything was judged as the ref has it, each in one plain sentence without the name of a
+    run, since runs have new names each time. `versions` of the agent are those that the suites at the ref select,
+    `scenarios` those of the rows.
     """
 
     rows: Mapping[str, str] = {}
     notes: tuple[str, ...] = ()
-    weakened: tuple[Weakening, ...] = ()
+    differs: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     scenarios: frozenset[str] = frozenset()
+    files: tuple[str, ...] = ()
+    code: bool = False  # whether functions decide
 
 
 class _RunRow(Struct, frozen=True):
@@ -91,10 +95,12 @@ def regrade(runs: Sequence[str], there: Revision, before: Policy, folder: Path) 
     return Regraded(
         rows,
         tuple(note for one in made for note in one.notes),
-        tuple(each for one in made for each in one.weakened),
+        tuple(dict.fromkeys(each for one in made for each in one.differs)),
         tuple(doubts),
         tuple(version for one in made for version in one.versions),
         frozenset(id_ for one in made for id_ in one.scenarios),
+        tuple(file for one in made for file in one.files),
+        any(one.code for one in made),
     )
 
 
@@ -107,9 +113,12 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     folder = Path(path).parent
     history = read_run(folder)
     found = suite_of_policy(there, before) or _suite_of_plan(there, history.plan)
+    own = _own_path(there, history.plan)
+    files = () if own is None else (own,)
     if isinstance(found, str):
-        return Regraded(doubts=(found,))
+        return Regraded(doubts=(found,), files=files)
     named, suite = found
+    files = (*files, named)
     doubts: tuple[str, ...] = ()
     try:
         wanted = choose_scenarios(suite, history.plan.chosen)
@@ -124,13 +133,14 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
         grader = _grader(suite, there, beside, folder, history, stack)
         stream.writelines(_lines(path, history, grader, lost))
-    weakened = tuple(_of_judge(history, suite, named))
+    differs = (*_of_scenarios(history, suite, named), *_of_judge(history, suite, named))
     notes = tuple(_notes(history, suite, there, named))
     version = suite.agent.version if suite.agent is not None else None
     rows = {path: str(target) if target.stat().st_size else ""}
     asked = frozenset({id_ for id_ in history.plan.trials if id_ in suite.scenarios} | lost.keys())
     doubts = (*doubts, *_doubts(grader, there))
-    return Regraded(rows, notes, weakened, doubts, () if version is None else (version,), asked)
+    versions = () if version is None else (version,)
+    return Regraded(rows, notes, differs, doubts, versions, asked, files, _has_code(suite))
 
 
 def _notes(history: JournalState, suite: Suite, there: Revision, named: str) -> Iterator[str]:
@@ -181,9 +191,14 @@ def suite_of_policy(there: Revision, before: Policy) -> tuple[str, Suite] | None
     """The suite that the policy at the ref names, with its path; None if it has no checks to grade by."""
     if before.suite is None:
         return None
-    path = PurePath(os.path.relpath(before.suite.file, there.folder)).as_posix()
+    path = there.place_of(before.suite.file)
     suite = _read_suite(there, path)
     return None if suite.lists_only else (path, suite)
+
+
+def _own_path(there: Revision, plan: RunPlan) -> str | None:
+    """The path in the repository of the suite that was run; None outside of it."""
+    return plan.suite_in_repository or there.inside(plan.suite_file)
 
 
 def _suite_of_plan(there: Revision, plan: RunPlan) -> tuple[str, Suite] | str:
@@ -191,7 +206,7 @@ def _suite_of_plan(there: Revision, plan: RunPlan) -> tuple[str, Suite] | str:
 
     No other file is taken because of its name or content: that would be a choice of the change.
     """
-    path = plan.suite_in_repository or there.inside(plan.suite_file)
+    path = _own_path(there, plan)
     name = PurePath(plan.suite_file).name
     if path is None:
         return f"the policy at {there.ref} names no suite, and {name}, by which the run was graded, is outside of it"
@@ -272,7 +287,15 @@ def _grader(suite: Suite, there: Revision, beside: Path, run: Path, history: Jou
     return Grader(suite, functions, judgments=judgments)
 
 
-def _of_judge(history: JournalState, suite: Suite, path: str) -> Iterator[Weakening]:
+def _of_scenarios(history: JournalState, suite: Suite, path: str) -> Iterator[str]:
+    """A digest of the scenarios that differ: it covers more files than a diff finds."""
+    before = {id_: scenario.digest for id_, scenario in suite.scenarios.items()}
+    changed = sorted((id_, before.get(id_), now) for id_, now in history.digests.items() if before.get(id_) != now)
+    if changed:
+        yield f"{count(len(changed), 'scenario')} of {path}: {hashlib.sha256(json.dumps(changed).encode()).hexdigest()}"
+
+
+def _of_judge(history: JournalState, suite: Suite, path: str) -> Iterator[str]:
     """A judge other than at the ref, or fewer canaries to test it: either may let more pass."""
     if not suite.judges:
         return
@@ -280,11 +303,11 @@ def _of_judge(history: JournalState, suite: Suite, path: str) -> Iterator[Weaken
 
     both = other_judge(history, suite)
     if both is not None:
-        yield Weakening(f"judge of {path}", "changed", *both)
+        yield f"judge of {path}: {both[0]} → {both[1]}"
     now = _suite_of_run(history)
     gone = [one.id for one in suite.canaries if one not in now.canaries]
     if gone:
-        yield Weakening(f"canaries of {path}", "removed", some_and_more(gone))
+        yield f"canaries of {path} removed: {some_and_more(gone)}"
 
 
 def _suite_of_run(history: JournalState) -> Suite:

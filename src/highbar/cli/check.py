@@ -74,6 +74,7 @@ class BarOptions(Struct, frozen=True, eq=False):
     policy: str | None
     agent_version: str | None
     against_ref: str | None
+    accept_change: str | None
     baseline: str | None
     allow_missing_baseline: bool
     slices: tuple[str, ...]
@@ -154,6 +155,11 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
         "--against-ref", metavar="REF", help="Judge by the policy as it was at this git ref, too; the worse wins."
     )
     @click.option(
+        "--accept-change",
+        metavar="DIGEST",
+        help="With --against-ref: accept what differs if it has this digest; the verdict there is then advice.",
+    )
+    @click.option(
         "--baseline", type=click.Path(), metavar="FILE", help="The baseline; else the one that the policy names."
     )
     @click.option(
@@ -168,8 +174,10 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
     )
     @wraps(command)
     def with_bar(**arguments: Any) -> int:
-        fields = take_fields(BarOptions, arguments)
-        return command(bar=BarOptions(**fields), **arguments)
+        bar = BarOptions(**take_fields(BarOptions, arguments))
+        if bar.accept_change is not None and bar.against_ref is None:
+            raise click.UsageError("--accept-change accepts a difference from a ref: name it with --against-ref")
+        return command(bar=bar, **arguments)
 
     return with_bar
 
@@ -253,13 +261,13 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
         refuse_overwriting(outputs, files.inputs(results, bar.policy, map_file, bar.baseline))
     begin_outputs(outputs, REPORTERS, results)
-    return judge_job(bar.on(job), bar.against_ref, reports, outputs)
+    return judge_job(bar.on(job), bar, reports, outputs)
 
 
 # --- judging, for `check` and `run` -----------------------------------------------------------
 
 
-def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:
+def judge_job(job: Job, bar: BarOptions, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:
     """Judge the results of a job, report the verdict, and return the exit code.
 
     If nothing can be judged, says so in every report file and to GitHub, then raises InputError.
@@ -271,12 +279,12 @@ def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs
         job = replace(job, wants=replace(job.wants, texts=True))
     try:
         with streams.watching(quiet=reports.quiet) as watch:
-            if against_ref is None:
+            if bar.against_ref is None:
                 done = check_result(with_readers(job), watch)
             else:
                 from highbar.bar.at_ref import checked_against_ref  # few checks need it, or git
 
-                done = checked_against_ref(job, against_ref, watch)
+                done = checked_against_ref(job, bar.against_ref, bar.accept_change, watch)
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise

@@ -39,7 +39,7 @@ def until_decided(
             return pipeline.check(with_readers(job))
         from highbar.bar.at_ref import check_against_ref  # few runs need it, or git
 
-        return check_against_ref(job, bar.against_ref)
+        return check_against_ref(job, bar.against_ref, bar.accept_change)
 
     return UntilDecided(policy, judge, strict=reports.strict)
 

@@ -241,7 +241,7 @@ def command(
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise
-    return judge_job(job, bar.against_ref, reports, outputs)  # says by itself why there is no verdict
+    return judge_job(job, bar, reports, outputs)  # says by itself why there is no verdict
 
 
 def _inputs(suite: str | None, choices: RunChoices, bar: BarOptions) -> list[str]:

@@ -74,9 +74,8 @@ class Revision(Struct, frozen=True):
         Whoever replaced a folder by it may have chosen in which folder the command runs.
         """
         here = os.path.realpath(os.curdir)
-        listed = _git("-C", str(self.root), "ls-files", "-z").split(b"\0")[:-1]
-        tracked = {place for name in listed for place in (name, *_folders_above(name))}
-        for path in map(os.fsdecode, sorted(tracked)):
+        listed = self.tracked_now()
+        for path in sorted({place for name in listed for place in (name, *_folders_above(name))}):
             place = self.root / path
             if not place.is_symlink() or os.path.commonpath((here, to := os.path.realpath(place))) != to:
                 continue
@@ -138,9 +137,23 @@ class Revision(Struct, frozen=True):
                 if content is not None:  # else whatever needs it finds nothing, rather than something else
                     self._copied(path, content)
 
+    def digests(self) -> dict[str, str]:
+        """By path, the names of all objects of the commit."""
+        listed = _git("ls-tree", "-r", "-z", "--full-tree", self.commit).split(b"\0")[:-1]
+        entries = (entry.partition(b"\t") for entry in listed)
+        return {os.fsdecode(path): facts.split()[2].decode("ascii") for facts, _, path in entries}
+
+    def tracked_now(self) -> list[str]:
+        """The paths of all files that are under version control now."""
+        return [os.fsdecode(name) for name in _git("-C", str(self.root), "ls-files", "-z").split(b"\0")[:-1]]
+
     def name(self, path: str) -> str:
         """The name of the file for git: `main:highbar.yaml`."""
         return f"{self.ref}:{path}"
+
+    def place_of(self, copy: str) -> str:
+        """The path in the repository of the file that this is a copy of."""
+        return PurePosixPath(os.path.relpath(copy, self.folder)).as_posix()
 
     def renamed(self, text: str) -> str:
         """`text` with the paths of copies replaced by their names for git."""
@@ -234,8 +247,8 @@ def _refuse_a_submodule(root: Path, ref: str) -> None:
         raise InputError(Problem(message, hint=hint))
 
 
-def _folders_above(name: bytes) -> Iterator[bytes]:
-    while name := name.rpartition(b"/")[0]:
+def _folders_above(name: str) -> Iterator[str]:
+    while name := name.rpartition("/")[0]:
         yield name
 
 

@@ -30,7 +30,7 @@ AgainstRef = Annotated[
     Word | None,
     Meta(
         description="A git ref such as origin/main: judge by the policy, suite and baseline as they were there, too."
-        " The worse verdict wins, and `weakened` lists what was lowered since.",
+        " The worse verdict wins, and `weakened` shows what differs.",
     ),
 ]
 

@@ -25,7 +25,7 @@ from highbar.mcp_server.arguments import (
 )
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.texts import UNTRUSTED
-from highbar.model import Policy, Verdict
+from highbar.model import Against, Policy, Verdict
 from highbar.policy.words import say_all
 from highbar.report import line
 
@@ -33,12 +33,14 @@ MOST_RULES = 10
 """Rules in one answer; the counts cover all of them."""
 MOST_FAILURES = 5
 """Failed scenarios in one answer, the worst first; `list_failures` has more."""
-MOST_WEAKENED = 10
-"""Weakened demands in one answer."""
+MOST_WEAKENED = 40
+"""Lines about what differs from the bar at the ref, in one answer."""
 MOST_NOTES = 5
 """Notes in one answer."""
-FIX_THE_AGENT = "The bar was lowered since then. Restore it, and fix the agent: do not change the gate to pass it."
-NOT_GUARDED = "Judged by the policy of the working copy alone. Pass against_ref to see whether the bar was lowered."
+FIX_THE_AGENT = (
+    "The bar differs from that of the ref. Unless you were asked to change it, restore it and fix the agent."
+)
+NOT_GUARDED = "Judged by the policy of the working copy alone. Pass against_ref to see what differs from the bar there."
 
 
 class CheckArguments(ToolArguments, frozen=True, kw_only=True):
@@ -96,7 +98,8 @@ class CheckAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True
     bar: JudgedBy
     counts: dict[str, int]
     weakened: Annotated[
-        tuple[str, ...], Meta(description="What was lowered or removed since the ref. Not empty: restore it.")
+        tuple[str, ...],
+        Meta(description="A diff of what differs from the bar at the ref. If nobody asked for it: restore it."),
     ] = ()
     rules_passed: int
     rules_not_passed: tuple[RuleBrief, ...] = ()
@@ -156,7 +159,7 @@ def answer_check(asked: CheckArguments, workspace: Workspace) -> CheckAnswer:
         headline=line.render(verdict),
         bar=_bar(document),
         counts={name: number for name, number in document["counts"].items() if number},
-        weakened=() if against is None else tuple(each.sentence for each in against.weakened[:MOST_WEAKENED]),
+        weakened=() if against is None else _differing(against),
         rules_passed=len(document["rules"]) - len(missed),
         rules_not_passed=tuple(brief_rule(rule) for rule in missed[:MOST_RULES]),
         failures=tuple(islice(failures_in(document), MOST_FAILURES)),
@@ -209,6 +212,12 @@ def failures_in(document: Mapping[str, Any]) -> Iterator[FailureBrief]:
     yield from (FailureBrief(outcome="undecided", **one) for one in document["scenarios_undecided"])
 
 
+def _differing(against: Against | None) -> tuple[str, ...]:
+    """The first lines of the diff."""
+    lines = against.difference.split("\n") if against is not None and against.difference else []
+    return tuple(lines[:MOST_WEAKENED])
+
+
 def _bar(document: Mapping[str, Any]) -> JudgedBy:
     policy, against = document["policy"], document["against"] or {}
     return JudgedBy(policy["file"], against.get("ref"), against.get("commit"), against.get("verdict"))
@@ -222,7 +231,7 @@ def _notes(verdict: Verdict, policy: Path) -> tuple[str, ...]:
         notes.append(f"judged by {policy}, and not by {found}, which highbar check finds here")
     if verdict.against is None:
         notes.append(NOT_GUARDED)
-    elif verdict.against.weakened:
+    elif verdict.against.digest is not None:
         notes.append(FIX_THE_AGENT)
     listed = () if verdict.against is None else verdict.against.notes
     return (*notes, *(each for each in verdict.warnings if each not in listed))[:MOST_NOTES]
@@ -231,12 +240,12 @@ def _notes(verdict: Verdict, policy: Path) -> tuple[str, ...]:
 def _cut(document: Mapping[str, Any], missed: Sequence[Any]) -> tuple[str, ...]:
     undecided = len(document["scenarios_undecided"])
     failed = document["counts"]["failed"] + undecided
-    weakened = (document["against"] or {}).get("weakened", ())
+    differing = (document["against"] or {}).get("difference", "").split("\n")
     everything = "highbar check --format json has all"
     listed = (
         ("rules_not_passed", MOST_RULES, len(missed), everything),
         ("failures", MOST_FAILURES, failed, "list_failures has all"),
-        ("weakened", MOST_WEAKENED, len(weakened), everything),
+        ("weakened", MOST_WEAKENED, len(differing), everything),
     )
     cut = (f"{name}: {most} of {number} are here; {rest}" for name, most, number, rest in listed if number > most)
     return (*cut, *unlisted_undecided(undecided))

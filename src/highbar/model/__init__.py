@@ -11,7 +11,7 @@ judge_quality, calibration            how good a judge is known to be
 number, literals                      exact numbers; types with a fixed set of words
 """
 
-from highbar.model.against import Against, Source, Weakening
+from highbar.model.against import Against, DifferingFile, Source
 from highbar.model.formulas import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 from highbar.model.literals import (
     Better,
@@ -88,6 +88,7 @@ __all__ = [
     "Counts",
     "Decision",
     "Demand",
+    "DifferingFile",
     "Doubt",
     "DriftRule",
     "Ends",
@@ -141,7 +142,6 @@ __all__ = [
     "Unit",
     "Value",
     "Verdict",
-    "Weakening",
     "Weights",
     "Where",
 ]

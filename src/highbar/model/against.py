@@ -16,32 +16,35 @@ class Source(Struct, frozen=True):
     sha256: str | None
 
 
-class Weakening(Struct, frozen=True):
-    """A demand of the policy that was lowered or removed; `now` is None if it was removed."""
+class DifferingFile(Struct, frozen=True):
+    """A file of the bar that is not as it was at the ref, in short; `now` is None if it was removed."""
 
-    what: str  # the rule or the key, as in the policy
-    change: Literal["lowered", "removed", "changed"]
+    what: str  # the path in the repository
+    change: Literal["lowered", "removed", "changed"]  # only the last two are written today
     before: str
     now: str | None = None
 
-    @property
-    def sentence(self) -> str:
-        """The change in one line: `thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%`."""
-        if self.now is None:
-            return f"{self.what}: {self.before}, removed"
-        return f"{self.what}: {self.before} → {self.now}"
-
 
 class Against(Struct, frozen=True):
-    """The bar as it was at a git ref: the verdict by that bar alone, and what was weakened since."""
+    """The bar as it was at a git ref: the verdict by that bar alone, and what differs from it.
+
+    `difference` is a unified diff, and `digest` what it can be accepted by; None if nothing differs. If it was
+    `accepted`, the verdict at the ref decides nothing.
+    """
 
     ref: str
     commit: str
     verdict: Decision
     policy: Source
-    weakened: tuple[Weakening, ...] = ()
+    weakened: tuple[DifferingFile, ...] = ()
+    difference: str = ""
+    digest: str | None = None
+    accepted: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The warnings for the verdict: one for each weakened demand."""
-        return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
+        """The warnings for the verdict."""
+        if self.digest is None:
+            return ()
+        what = ", ".join(each.what for each in self.weakened) or "what is not in a file of the bar"
+        return (f"differs from {self.ref}: {what}{'; accepted' if self.accepted else ''} (digest {self.digest})",)

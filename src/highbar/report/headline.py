@@ -58,8 +58,13 @@ def undecided(verdict: Verdict, encode: Encode) -> list[tuple[str, str, str]]:
 
 
 def warnings(verdict: Verdict) -> int:
-    """The number of warning rules that did not pass; the notes in `verdict.warnings` do not count."""
-    return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning")
+    """The number of warning rules that did not pass, but for those of a ref whose difference was accepted.
+
+    The notes in `verdict.warnings` do not count.
+    """
+    advice = f"{verdict.against.ref}:" if verdict.against is not None and verdict.against.accepted else None
+    missed = (rule.rule for rule in verdict.rules if rule.level == "warning" and rule.outcome != "pass")
+    return sum(advice is None or not name.startswith(advice) for name in missed)
 
 
 def urgent_notes(verdict: Verdict) -> tuple[str, ...]:
@@ -120,10 +125,9 @@ def and_more(total: int, shown: int) -> str:
 
 
 def _summary(verdict: Verdict) -> str:
-    weakened = len(verdict.against.weakened) if verdict.against else 0
     parts = [
         demands_met(verdict),
-        f"the bar is weakened in {count(weakened, 'place')}" if weakened else "",
+        difference_words(verdict),
         second_run_words(verdict),
     ]
     return "; ".join(filter(None, parts))
@@ -183,12 +187,26 @@ def _unjudged(verdict: Verdict) -> str:
     return f"nothing was judged; of the typical thresholds {would} would fail{rest}"
 
 
-def weakened_rows(verdict: Verdict, encode: Encode) -> tuple[str, list[str]]:
-    """A heading, and a sentence for each demand that was stricter at the git ref; empty if no ref was given."""
+def difference_words(verdict: Verdict) -> str:
+    """`the bar differs from that of the ref`, or that it was accepted; empty if it does not, or no ref was given."""
     against = verdict.against
-    if against is None:
+    if against is None or against.digest is None:
+        return ""
+    if against.accepted:
+        return f"what differs from the bar of the ref was accepted, by which it is {against.verdict}"
+    return "the bar differs from that of the ref"
+
+
+def difference_rows(verdict: Verdict, encode: Encode, most: int) -> tuple[str, list[str]]:
+    """A heading, and at most `most` lines of the diff; empty if nothing differs from a ref."""
+    against = verdict.against
+    if against is None or against.digest is None:
         return "", []
-    return f"Weakened since {encode(against.ref)}", [encode(each.sentence) for each in against.weakened]
+    lines = against.difference.split("\n")
+    rest = f"… {count(len(lines) - most, 'more line')}; the digest covers all" if len(lines) > most else ""
+    accepted = ", accepted" if against.accepted else ""
+    heading = f"Differs from {encode(against.ref)}{accepted} (digest {against.digest})"
+    return heading, [*map(encode, lines[:most]), *([rest] if rest else [])]
 
 
 # --- where a verdict comes from: who judged which rows, what is quarantined, what was not run -

@@ -21,6 +21,8 @@ from highbar.report.headline import (
     UNDECIDED,
     and_more,
     bounds_label,
+    difference_rows,
+    difference_words,
     evidence,
     evidence_sentence,
     headline,
@@ -30,7 +32,6 @@ from highbar.report.headline import (
     repetition_sentences,
     slice_sentences,
     undecided,
-    weakened_rows,
 )
 from highbar.report.reruns import how_sure, is_close, second_run_sentence
 from highbar.report.titles import DemandResult, demands, metric_words, missed_first
@@ -131,8 +132,8 @@ def _changes(verdict: Verdict) -> str:
 
 
 def _needs_no_more(verdict: Verdict) -> bool:
-    """Whether the headline is enough: the verdict is a pass, with or without warnings, and the bar is not weakened."""
-    return verdict.verdict == "pass" and not weakened_rows(verdict, code_span)[1]
+    """Whether the headline is enough: the verdict is a pass, with or without warnings, and the bar does not differ."""
+    return verdict.verdict == "pass" and not difference_words(verdict)
 
 
 def _top(verdict: Verdict) -> str:
@@ -160,13 +161,12 @@ def _top_sections(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
 
     why = tuple(_problem(problem, short) for problem in verdict.problems)
     rows = advice.advice_rows(verdict)
-    word, less = weakened_rows(verdict, short)
+    differs, lines = difference_rows(verdict, short, 2 * most)
     missed = [demand for demand in demands(verdict, short) if demand.rule.outcome != "pass"]
     blocking = [demand for demand in missed if demand.rule.level == "blocking"]
     sections = (
         _Section("### Why", (), why, len(why)),
         _table(f"### {advice.HEADING}", ("metric", *advice.COLUMNS), rows),
-        _list(f"### {word}", less),
         _table(
             "### Not met",
             ("demand", "why"),
@@ -175,11 +175,14 @@ def _top_sections(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
         ),
         _table("### Failed scenarios", _SCENARIO, _failed_rows(verdict, short)[:most], verdict.counts.failed),
     )
+    listed = _list(f"### {differs}", lines)
     yield _about(verdict, short)
     yield _changes_since(verdict, short, most)
     for section in sections:
         if section.rows:
             yield _lines(section, section.rows[:most])
+    if lines:
+        yield _lines(listed, listed.rows)
 
 
 def _changes_since(verdict: Verdict, short: Encode, most: int) -> str:

@@ -16,14 +16,16 @@ from highbar.report import PAGE, Display
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
+    WORDS,
     and_more,
+    demands_met,
+    difference_rows,
     evidence,
     headline,
     origin_lines,
     quarantined_ids,
     undecided,
     urgent_notes,
-    weakened_rows,
 )
 from highbar.report.layout import columns, paint, paragraph, problem_lines, text_table, title, titled
 from highbar.report.reruns import is_close, rerun_words, second_run_sentence
@@ -35,6 +37,8 @@ _MOST_DEMANDS = 20
 """Demands in a list: about as many as a screen shows. --verbose lists all."""
 _MOST_SCENARIOS = 10
 """Failed scenarios, the worst first; --verbose lists more."""
+_MOST_OF_DIFFERENCE, _MOST_OF_VERBOSE = 40, 1000
+"""Lines of a diff: about two screens, and all but those of files that were written anew."""
 _MOST_NOTES = 3
 """Notes that are listed; --verbose lists more."""
 _LONGEST_REASON = 300
@@ -51,8 +55,9 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
         body = text_verbose.report_lines(verdict, display)
     else:
         body = _lines(verdict, display)
-    lines = [*head, *body]
-    is_long = display.height is not None and len(lines) >= display.height
+    below = difference_lines(verdict, display)
+    lines = [*head, *body, *below]
+    is_long = display.height is not None and len(lines) >= display.height and not below
     return "\n".join([*lines, *(["", *head] if is_long else [])]) + "\n"
 
 
@@ -82,13 +87,13 @@ def about_lines(verdict: Verdict, display: Display) -> list[str]:
     return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, (saved, ", ".join(origin), *judged))]
 
 
-def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
-    """What the policy demanded at the git ref and no longer demands."""
-    heading, rows = weakened_rows(verdict, visible)
+def difference_lines(verdict: Verdict, display: Display) -> list[str]:
+    """What differs from the bar at the git ref, with the verdict once more below it."""
+    heading, rows = difference_rows(verdict, visible, _MOST_OF_VERBOSE if display.verbose else _MOST_OF_DIFFERENCE)
     if not rows:
         return []
-    lines = columns([("-", row) for row in rows[:_MOST_DEMANDS]], 2, display)
-    return [*title(heading, display), *lines, *rest_line(len(rows), _MOST_DEMANDS)]
+    last = f"{WORDS[verdict.verdict]}: {demands_met(verdict)}"
+    return [*title(heading, display), *(f"  {cut(row, _LONGEST_REASON)}" for row in rows), "", last]
 
 
 def advice_lines(verdict: Verdict, display: Display) -> list[str]:
@@ -163,7 +168,6 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
     return [
         *about_lines(verdict, display),
         *problem_lines(verdict.problems, display),
-        *weakened_lines(verdict, display),
         *(["", *_missed_lines(verdict, blocking, display)] if blocking else []),
         *([*title("Warnings", display), *_missed_lines(verdict, warning, display)] if warning else []),
         *advice_lines(verdict, display),

@@ -39,7 +39,6 @@ from highbar.report.text import (
     note_lines,
     rest_line,
     undecided_lines,
-    weakened_lines,
 )
 from highbar.report.titles import DemandResult, demands, missed_first
 from highbar.report.value_words import accepted_words, scenarios_cell, uncorrected_words, undefined_by_reason
@@ -65,7 +64,6 @@ def report_lines(verdict: Verdict, display: Display) -> list[str]:
         *about_lines(verdict, display),
         *paragraph(" ".join(filter(None, (second_run_sentence(verdict), evidence_sentence(verdict)))), 0, display),
         *problem_lines(verdict.problems, display),
-        *weakened_lines(verdict, display),
         *_missed_lines([demand for demand in found if demand.rule.outcome != "pass"], verdict, display),
         *advice_lines(verdict, display),
         *_met_lines([demand for demand in found if demand.rule.outcome == "pass"], bounds, display),

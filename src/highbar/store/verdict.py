@@ -17,6 +17,7 @@ from highbar.model import (
     Better,
     Counts,
     Decision,
+    DifferingFile,
     EvidenceKind,
     FailedScenario,
     FlakyScenario,
@@ -32,7 +33,6 @@ from highbar.model import (
     Unit,
     Value,
     Verdict,
-    Weakening,
     Where,
 )
 from highbar.store import reading, shared, writing
@@ -229,14 +229,18 @@ _AGAINST = object_of(
         "weakened",
         list_of(
             object_of(
-                Weakening,
-                field("what", TEXT, "The rule or the key, as in the policy."),
+                DifferingFile,
+                field("what", TEXT, "The path of a file of the bar that differs."),
                 field("change", one_of(Literal["lowered", "removed", "changed"])),
                 field("before", TEXT),
-                field("now", optional(TEXT), "null where it was removed."),
+                field("now", optional(TEXT)),
             )
         ),
+        "The files that differ; `difference` says how.",
     ),
+    field("difference", TEXT, "A diff of what differs, cut if it is long; empty if nothing does."),
+    field("digest", optional(TEXT), "What --accept-change takes: it covers all that differs; null if nothing does."),
+    field("accepted", FLAG, "Whether it was accepted: then the verdict at the ref decides nothing."),
     description="The bar as it was at a git ref; the verdict is the worse of both.",
 )
 
@@ -382,7 +386,7 @@ def _contradictions(verdict: Verdict) -> Iterator[tuple[Path, str]]:
     """Faults of a verdict that is better than a blocking rule or the bar at the ref, or that passes without a rule."""
     blocking = ((index, rule) for index, rule in enumerate(verdict.rules) if rule.level == "blocking")
     judged: dict[Path, str] = {("rules", index, "outcome"): rule.outcome for index, rule in blocking}
-    if verdict.against is not None:
+    if verdict.against is not None and not verdict.against.accepted:
         judged["against", "verdict"] = verdict.against.verdict
     for path, found in judged.items():
         if _SEVERITY.get(found, 2) > _SEVERITY.get(verdict.verdict, 2):

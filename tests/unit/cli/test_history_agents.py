@@ -111,7 +111,7 @@ def test_a_change_cannot_take_another_agents_name(shared):
     done = run(shared.folder, "check", "now.jsonl", "--format", "json", "--against-ref", "main")
     assert done.exit == 1
     assert done.rule("main:baseline.new_failures")["outcome"] == "fail"
-    assert [one["what"] for one in done.json["against"]["weakened"]] == ["agent"]
+    assert [one["what"] for one in done.json["against"]["weakened"]] == ["highbar.json"]
 
 
 def test_drift_is_that_of_one_agent(shared):

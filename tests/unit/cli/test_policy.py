@@ -65,10 +65,11 @@ def test_a_policy_in_the_other_shape_is_not_weaker(tmp_path, before, now):
     commit(tmp_path, {"highbar.yaml": before, "results.jsonl": ROWS})
     put(tmp_path, {"highbar.yaml": now})
     done = run(tmp_path, "check", "results.jsonl", "--against-ref", "HEAD", "--format", "json")
-    assert (done.exit, done.json["against"]["weakened"]) == (0, [])
+    assert (done.exit, done.json["against"]["verdict"]) == (0, "pass")
+    assert not any(each["rule"].startswith("HEAD:") for each in done.json["rules"])
     put(tmp_path, {"highbar.yaml": now.replace("90%", "89%")})
     done = run(tmp_path, "check", "results.jsonl", "--against-ref", "HEAD", "--format", "json")
-    assert [each["what"] for each in done.json["against"]["weakened"]] == ["thresholds.blocking.accuracy"]
+    assert "HEAD:thresholds.blocking.accuracy" in [each["rule"] for each in done.json["rules"]]
 
 
 RAISED = {

@@ -294,7 +294,7 @@ def test_a_bar_that_was_lowered_is_seen_and_does_not_help(tmp_path: Path) -> Non
         asked = {} if workspace else {"against_ref": "main"}
         found = ask(tmp_path, "check", workspace, results=["r.jsonl"], **asked).document
         assert (found["verdict"], found["bar"]["verdict_there"]) == ("fail", "fail")
-        assert found["weakened"] == ["thresholds.blocking.pass_rate: ≥ 90% → ≥ 50%"]
+        assert "+thresholds: { blocking: { pass_rate: 50% } }" in found["weakened"]
         assert "fix the agent" in found["notes"][0]
     name = "main:thresholds.blocking.pass_rate"
     rule = ask(tmp_path, "explain_rule", rule=name, results=["r.jsonl"], against_ref="main").document

@@ -10,6 +10,7 @@ from highbar.errors import Problem
 from highbar.model import (
     Against,
     Counts,
+    DifferingFile,
     FailedScenario,
     FlakyScenario,
     Goal,
@@ -21,7 +22,6 @@ from highbar.model import (
     Source,
     Value,
     Verdict,
-    Weakening,
 )
 
 ATTACKS = (
@@ -59,10 +59,13 @@ def values(draw, unit=UNITS):
 
 GOALS = st.builds(Goal, TEXTS, st.booleans(), st.none() | st.fractions(0, 10**6), st.none() | TEXTS)
 PROGRESSIVE = st.builds(Progressive, TEXTS, st.none() | GOALS, st.none() | GOALS)
-WEAKENED = st.builds(Weakening, TEXTS, st.sampled_from(["lowered", "removed", "changed"]), TEXTS, st.none() | TEXTS)
+DIFFERING = st.builds(
+    DifferingFile, TEXTS, st.sampled_from(["lowered", "removed", "changed"]), TEXTS, st.none() | TEXTS
+)
 AGAINST = st.builds(
     Against, TEXTS, st.just("a" * 40), st.sampled_from(["pass", "fail", "inconclusive"]),
-    st.builds(Source, TEXTS, st.none()), st.lists(WEAKENED, max_size=3).map(tuple),
+    st.builds(Source, TEXTS, st.none()), st.lists(DIFFERING, max_size=3).map(tuple), TEXTS,
+    st.none() | st.just("d" * 32), st.booleans(),
 )  # fmt: skip
 
 

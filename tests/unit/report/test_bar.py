@@ -1,4 +1,4 @@
-"""What the reports say about the bar itself: where progressive rules stand, and what was weakened since a ref."""
+"""What the reports say about the bar itself: where progressive rules stand, and what differs from that of a ref."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from highbar.model import Against, Goal, Progressive, RuleResult, Source, Weakening
+from highbar.model import Against, DifferingFile, Goal, Progressive, RuleResult, Source
 from highbar.report import REPORTERS, Display
 from tests.unit.report.verdicts import FAILING, ratio
 
@@ -24,9 +24,19 @@ RULE = RuleResult(
     ratio(44, 50),
     progressive=Progressive("v2.0", NEXT, TARGET),
 )
-LOWERED = Weakening("thresholds.blocking.safety_rate", "lowered", "≥ 100%", "≥ 60%")
-REMOVED = Weakening("suite", "removed", "SEC-002")
-AGAINST = Against("main", "0123456789ab" + "c" * 28, "fail", Source("main:highbar.yaml", "a" * 64), (LOWERED, REMOVED))
+DIFFERS = DifferingFile("highbar.yaml", "changed", "sha256 a", "sha256 b")
+REMOVED = DifferingFile("suite.yaml", "removed", "sha256 c")
+DIFF = "--- main:highbar.yaml\n+++ highbar.yaml\n@@ -1 +1 @@\n-  safety_rate: 100%\n"
+DIFF += "+  safety_rate: 60% # `x` ::error::\x1b[2J"
+AGAINST = Against(
+    "main",
+    "0123456789ab" + "c" * 28,
+    "fail",
+    Source("main:highbar.yaml", "a" * 64),
+    (DIFFERS, REMOVED),
+    DIFF,
+    "d" * 32,
+)
 
 
 def section(text, heading):
@@ -81,29 +91,45 @@ def test_json_has_the_same_as_numbers():
     }
 
 
-def test_what_was_weakened_stands_at_the_top_and_only_there():
+def test_what_differs_stands_above_the_last_line_and_only_there():
     verdict = replace(FAILING, against=AGAINST, warnings=(*AGAINST.notes, "something else"))
     text = REPORTERS["text"](verdict)
-    assert text.splitlines()[0].endswith("1 warning; the bar is weakened in 2 places")
-    assert "policy highbar.yaml, and the policy at main (0123456789ab)\n\nWeakened since main\n" in text
-    assert section(text, "Weakened since main") == [
-        "  -  thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%",
-        "  -  suite: SEC-002, removed",
-    ]
+    assert "the bar differs from that of the ref" in " ".join(text.splitlines()[:2])
+    assert "policy highbar.yaml, and the policy at main (0123456789ab)\n" in text
+    *shown, last = section(text, f"Differs from main (digest {'d' * 32})")
+    assert shown == ["  --- main:highbar.yaml", "  +++ highbar.yaml", "  @@ -1 +1 @@", "  -  safety_rate: 100%"]
+    assert last == r"  +  safety_rate: 60% # `x` \x3a:error::\x1b[2J"
+    assert text.endswith("\n\nFAIL: 3 of 6 demands are not met, 1 warning\n")
     assert section(text, "Notes") == ["  -  something else"]
     markdown = REPORTERS["markdown"](verdict)
-    assert "### Weakened since `main`\n\n- `thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%`\n" in markdown
+    assert f"### Differs from `main` (digest {'d' * 32})\n\n- `--- main:highbar.yaml`\n" in markdown
+    html = REPORTERS["html"](verdict)
+    assert "-  safety_rate: 100%\n+  safety_rate: 60% # `x`" in html
 
 
-def test_a_bar_that_was_not_weakened_needs_no_section():
-    text = REPORTERS["text"](replace(FAILING, against=replace(AGAINST, weakened=())))
+def test_a_long_difference_is_cut_and_says_by_how_much():
+    long = replace(AGAINST, difference="\n".join(f"+{n}" for n in range(100)))
+    text = REPORTERS["text"](replace(FAILING, against=long))
+    assert "  +39\n  … 60 more lines; the digest covers all\n" in text
+
+
+def test_what_was_accepted_is_said_first():
+    accepted = replace(AGAINST, accepted=True)
+    for report in ("text", "markdown"):
+        head = " ".join(REPORTERS[report](replace(FAILING, against=accepted)).splitlines()[:3])
+        assert "what differs from the bar of the ref was accepted, by which it is fail" in head
+
+
+def test_a_bar_that_does_not_differ_needs_no_section():
+    text = REPORTERS["text"](replace(FAILING, against=replace(AGAINST, weakened=(), difference="", digest=None)))
     assert "the policy at main" in text
-    assert "eakened" not in text
+    assert "iffers" not in text
 
 
-def test_json_has_the_ref_and_each_weakening():
+def test_json_has_the_ref_and_what_differs():
     found = json.loads(REPORTERS["json"](replace(FAILING, against=AGAINST)))["against"]
     assert (found["ref"], found["commit"], found["verdict"]) == ("main", AGAINST.commit, "fail")
     assert found["policy"] == {"file": "main:highbar.yaml", "sha256": "a" * 64}
-    assert found["weakened"][1] == {"what": "suite", "change": "removed", "before": "SEC-002", "now": None}
+    assert found["weakened"][1] == {"what": "suite.yaml", "change": "removed", "before": "sha256 c", "now": None}
+    assert (found["difference"], found["digest"], found["accepted"]) == (DIFF, "d" * 32, False)
     assert json.loads(REPORTERS["json"](FAILING))["against"] is None

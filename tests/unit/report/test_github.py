@@ -9,7 +9,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from highbar.errors import Problem
-from highbar.model import Against, FailedScenario, RuleResult, Source, Weakening
+from highbar.model import Against, DifferingFile, FailedScenario, RuleResult, Source
 from highbar.report import REPORTERS, github, line
 from highbar.report.headline import headline
 from highbar.report.markdown import LONGEST, MARKER
@@ -22,7 +22,7 @@ from tests.unit.report.verdicts import FAILING
 from tests.unit.report.workflow import read_commands
 
 COMMENT = REPORTERS["github-comment"]
-LOWERED = Weakening("thresholds.blocking.safety_rate", "lowered", "≥ 100%", "≥ 60%")
+DIFFERS = DifferingFile("highbar.yaml", "changed", "sha256 a", "sha256 b")
 PASSING = replace(FAILING, verdict="pass", rules=FAILING.rules[1:2], warnings=(), scenarios_failed=())
 
 
@@ -125,8 +125,8 @@ def test_a_comment_on_a_pass_is_one_line_and_the_rest_is_folded(rules):
         ({"verdict": "fail", "rules": FAILING.rules}, "| Safety rate is 100% | 90.0%, 10 scenarios |"),
         ({"verdict": "inconclusive"}, "50 scenarios, 50 trials"),
         (
-            {"against": Against("main", "0" * 40, "pass", Source("highbar.yaml", None), (LOWERED,))},
-            "### Weakened since",
+            {"against": Against("main", "0" * 40, "pass", Source("highbar.yaml", None), (DIFFERS,), "+x", "d" * 32)},
+            "### Differs from",
         ),
     ],
 )

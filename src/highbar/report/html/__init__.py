@@ -22,12 +22,12 @@ from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon
 from highbar.report.html.record import (
     advice_section,
+    difference_section,
     judge_section,
     notes_section,
     problem_list,
     progressive_section,
     record_section,
-    weakened_section,
 )
 from highbar.report.html.rules import rules
 from highbar.report.html.scenarios import all_scenarios, failed_section, flaky_section, open_scenarios
@@ -50,7 +50,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     sections = {
         "advice": ("Advice", advice_section(verdict)),
         "rules": ("Demands", rules(verdict)),
-        "weakened": ("Weakened", weakened_section(verdict)),
+        "differs": ("What differs", difference_section(verdict)),
         "failed": ("Failed scenarios", failed_section(verdict)),
         "undecided": (UNDECIDED, open_scenarios(verdict)),
         "all": ("All scenarios", all_scenarios(verdict)),

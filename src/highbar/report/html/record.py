@@ -9,7 +9,10 @@ from highbar.language.digits import amount
 from highbar.model import NO_POLICY, Against, Source, Verdict
 from highbar.report import advice, headline, progressive
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import code, folded, icon, list_section, named_section, table
+from highbar.report.html.parts import code, folded, list_section, named_section, table
+
+_MOST_LINES = 500
+"""Lines of a diff on the page; the JSON report has more."""
 
 
 def progressive_section(verdict: Verdict) -> Markup:
@@ -21,13 +24,13 @@ def progressive_section(verdict: Verdict) -> Markup:
     return folded(progressive.HEADING, "steps", listed)
 
 
-def weakened_section(verdict: Verdict) -> Markup:
-    """What the policy at the git ref demanded and the current one does not."""
-    title, notes = headline.weakened_rows(verdict, to_markup)
-    if not notes:
+def difference_section(verdict: Verdict) -> Markup:
+    """What differs from the bar at the git ref."""
+    title, lines = headline.difference_rows(verdict, to_markup, _MOST_LINES)
+    if not lines:
         return EMPTY
-    listed = element("ul", *(element("li", icon("warn"), Markup(each)) for each in notes))
-    return named_section(Markup(title), "weakened", listed)
+    shown = element("pre", Markup("\n".join(lines)), class_="policy", tabindex=0)
+    return named_section(Markup(title), "differs", shown)
 
 
 def advice_section(verdict: Verdict) -> Markup:

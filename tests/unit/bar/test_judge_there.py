@@ -47,60 +47,32 @@ def held_against(
     return done.json
 
 
-def weakened(found: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
-    return {one["what"]: (one["before"], one["now"]) for one in found["against"]["weakened"]}
+def differing(found: dict[str, Any]) -> list[str]:
+    return [one["what"] for one in found["against"]["weakened"]]
 
 
-@pytest.mark.parametrize(
-    ("change", "listed"),
-    [
-        (
-            {"min_labels": 10, "min_sensitivity": "40%", "min_specificity": "49%", "correct": False},
-            {
-                "judge.min_labels": ("30", "10"),
-                "judge.min_sensitivity": ("≥ 50.0%", "≥ 40.0%"),
-                "judge.min_specificity": ("≥ 50.0%", "≥ 49.0%"),
-                "judge.correct": ("true", "false"),
-            },
-        ),
-        ({"min_labels": 31, "min_sensitivity": "60%"}, {}),
-    ],
-)
-def test_what_asks_less_of_the_judge_is_listed(
-    tmp_path: Path, change: dict[str, Any], listed: dict[str, tuple[str, str]]
-) -> None:
+@pytest.mark.parametrize("change", [{"min_labels": 41}, {"min_sensitivity": "99%"}])
+def test_what_the_ref_asks_of_the_judge_is_asked(tmp_path: Path, change: dict[str, Any]) -> None:
     labels = lines(labels_of(ROWS, RIGHT))
-    assert weakened(held_against(tmp_path, JUDGE, {**JUDGE, **change}, labels, labels)) == listed
+    found = held_against(tmp_path, {**JUDGE, **change}, JUDGE, labels, labels)
+    assert differing(found) == ["highbar.json"]
+    assert (found["verdict"], found["against"]["verdict"]) == ("inconclusive", "inconclusive")
 
 
-def test_a_judge_that_need_not_be_calibrated_any_more_is_listed(tmp_path: Path) -> None:
-    found = held_against(tmp_path, JUDGE, {**JUDGE, "uncalibrated": "warn"}, "", "")
-    (before, now) = weakened(found)["judge.uncalibrated"]
-    assert (before.split()[0], (now or "").split()[0]) == ("blocking", "warning")
-    assert found["verdict"] == "inconclusive"
-
-
-def test_without_the_block_every_demand_and_the_labels_are_listed(tmp_path: Path) -> None:
+def test_without_the_block_the_judge_is_corrected_as_before(tmp_path: Path) -> None:
     found = held_against(tmp_path, JUDGE, None, lines(labels_of(ROWS, WRONG)), "")
-    assert {"judge.labels", "judge.correct", "judge.min_labels", "judge.uncalibrated"} <= set(weakened(found))
+    assert differing(found) == ["highbar.json", "labels.jsonl"]
     assert found["verdict"] == "fail"  # by the corrected share, as it was
 
 
-def test_labels_that_were_changed_are_listed_and_the_earlier_ones_still_judge(tmp_path: Path) -> None:
+def test_labels_that_were_changed_are_shown_and_the_earlier_ones_still_judge(tmp_path: Path) -> None:
     wrong, right = (lines(labels_of(ROWS, said)) for said in (WRONG, RIGHT))
     found = held_against(tmp_path, JUDGE, JUDGE, wrong, right)
-    assert weakened(found) == {"judge.labels: labels.jsonl": ("40 labels", "16 of them changed or removed")}
+    assert differing(found) == ["labels.jsonl"]
     by_rule = {rule["rule"]: rule for rule in found["rules"]}
     assert by_rule["thresholds.blocking.pass_rate"]["value"] == 0.8
     assert by_rule["HEAD:thresholds.blocking.pass_rate"]["value"] == 0.4
     assert (found["verdict"], found["against"]["verdict"]) == ("fail", "fail")
-
-
-def test_more_labels_are_no_weakening(tmp_path: Path) -> None:
-    labels = labels_of(ROWS, RIGHT)
-    found = held_against(tmp_path, JUDGE, JUDGE, lines(labels[:35]), lines([*labels[35:], *labels[:35]]))
-    assert weakened(found) == {}
-    assert found["verdict"] == "pass"
 
 
 def test_labels_that_are_gone_leave_nothing_to_judge_by(tmp_path: Path) -> None:
