@@ -58,7 +58,7 @@ def test_h94_what_differs_stands_in_every_report_for_people(tmp_path: Path) -> N
     for report in (done.out, (tmp_path / "report.md").read_text("utf-8")):
         assert "the bar differs from that of the ref" in " ".join(report.splitlines()[:2])
         assert '+{"thresholds": {"blocking": {"safety_rate": "60%"}}}' in report
-    assert done.out.splitlines()[-1] == "FAIL: 1 of 2 demands is not met"
+    assert done.out.splitlines()[-1].startswith("FAIL: 1 of 2 demands is not met; the bar differs")
 
 
 @pytest.mark.process

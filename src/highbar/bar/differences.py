@@ -34,7 +34,7 @@ _MOST_FILES = 1000
 """Files that files name, so that a hostile one cannot name files without end."""
 
 
-class Differences(Struct, frozen=True):
+class BarDifferences(Struct, frozen=True):
     """The files that differ, the diff, and its digest; without a digest nothing differs."""
 
     files: tuple[DifferingFile, ...] = ()
@@ -42,7 +42,7 @@ class Differences(Struct, frozen=True):
     digest: str | None = None
 
 
-class _File(Struct, frozen=True):
+class _BothSides(Struct, frozen=True):
     """A file of both sides, None where it is not there; `link` is a link in its path, now, with the text of it."""
 
     path: str
@@ -53,7 +53,7 @@ class _File(Struct, frozen=True):
 
 def differences(
     there: Revision, paths: Iterable[str], suites: Collection[str], words: Sequence[str], *, code: bool
-) -> Differences:
+) -> BarDifferences:
     """What differs in the files of the bar, in those that its `suites` name, and in `words`.
 
     With `code`, functions decide too: then every file of the repository may matter.
@@ -68,7 +68,7 @@ def differences(
     differ = [files[path] for path in sorted(files) if _differs(files[path])]
     others = [line for path, line in _of_code(there) if path not in files] if code else []
     if not (differ or words or others):
-        return Differences()
+        return BarDifferences()
     listed = [[one.path, _sha256(one.before), _sha256(one.now), one.link] for one in differ]
     digest = hashlib.sha256(json.dumps([listed, list(words), others]).encode()).hexdigest()
     lines = [line for one in differ for line in _diff(one, there)]
@@ -76,10 +76,10 @@ def differences(
     lines += words
     more = len(lines) - _MOST_LINES
     text = "\n".join([*lines[:_MOST_LINES], *([_more(more)] if more > 0 else [])])
-    return Differences(tuple(map(_listed, differ)), _encodable(text), digest[:32])
+    return BarDifferences(tuple(map(_listed, differ)), _encodable(text), digest[:32])
 
 
-def refuse_other_digest(given: str, found: Differences, there: Revision) -> None:
+def refuse_other_digest(given: str, found: BarDifferences, there: Revision) -> None:
     """Raise InputError unless a digest is that of what differs."""
     if not DIGEST.fullmatch(given):
         hint = f"the report of a check with --against-ref {there.ref} has the digest of what differs"
@@ -99,7 +99,7 @@ def _more(lines: int) -> str:
     return f"… {count(lines, 'more line')}; the digest covers all"
 
 
-def _file(there: Revision, path: str) -> _File:
+def _file(there: Revision, path: str) -> _BothSides:
     try:
         before = there.content(path)
     except InputError:  # a link, or a folder: whatever needed it was refused
@@ -113,14 +113,14 @@ def _file(there: Revision, path: str) -> _File:
         now = place.read_bytes() if place.is_file() else None
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror}", path)) from error
-    return _File(path, before, now, link)
+    return _BothSides(path, before, now, link)
 
 
-def _differs(file: _File) -> bool:
+def _differs(file: _BothSides) -> bool:
     return file.before != file.now or (file.link is not None and file.before is not None)
 
 
-def _named_in(file: _File) -> Iterator[str]:
+def _named_in(file: _BothSides) -> Iterator[str]:
     """The paths of the files that a file names on either side."""
     for content in {file.before or b"", file.now or b""}:
         for name in _NAMED.findall(content):
@@ -129,7 +129,7 @@ def _named_in(file: _File) -> Iterator[str]:
                 yield path
 
 
-def _listed(file: _File) -> DifferingFile:
+def _listed(file: _BothSides) -> DifferingFile:
     """The file in short."""
     through = "" if file.link is None else f" through {file.link[0]} → {file.link[1]}"
     before = "not there" if file.before is None else f"sha256 {_sha256(file.before)}"
@@ -141,7 +141,7 @@ def _sha256(content: bytes | None) -> str | None:
     return None if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _diff(file: _File, there: Revision) -> Iterator[str]:
+def _diff(file: _BothSides, there: Revision) -> Iterator[str]:
     """The lines of a unified diff."""
     through = "" if file.link is None else f" (through the link {file.link[0]} → {file.link[1]})"
     yield f"--- {there.name(file.path) if file.before is not None else '/dev/null'}"

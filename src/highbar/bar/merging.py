@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from highbar import gate
-from highbar.bar.differences import Differences
+from highbar.bar.differences import BarDifferences
 from highbar.errors import InputError
 from highbar.language import formula
 from highbar.load.revision import Revision
@@ -35,7 +35,13 @@ _DOUBTED = "against_ref"
 
 
 def merge_verdicts(
-    now: CheckResult, then: CheckResult, there: Revision, differs: Differences, doubts: Sequence[str], *, accepted: bool
+    now: CheckResult,
+    then: CheckResult,
+    there: Revision,
+    differs: BarDifferences,
+    doubts: Sequence[str],
+    *,
+    accepted: bool,
 ) -> Verdict:
     """The verdict now, plus every rule of the ref that has changed since or has another outcome, named after the ref.
 

@@ -16,9 +16,7 @@ from highbar.report import PAGE, Display
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
-    WORDS,
     and_more,
-    demands_met,
     difference_rows,
     evidence,
     headline,
@@ -92,7 +90,9 @@ def difference_lines(verdict: Verdict, display: Display) -> list[str]:
     heading, rows = difference_rows(verdict, visible, _MOST_OF_VERBOSE if display.verbose else _MOST_OF_DIFFERENCE)
     if not rows:
         return []
-    last = f"{WORDS[verdict.verdict]}: {demands_met(verdict)}"
+    # On one line, whatever its length: the last line is the verdict.
+    word, _, rest = headline(verdict).partition(":")
+    last = f"{paint(word, COLORS[verdict.verdict], display)}:{rest}"
     return [*title(heading, display), *(f"  {cut(row, _LONGEST_REASON)}" for row in rows), "", last]
 
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 from highbar.errors import InputError, Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import (
-    Against,
     Better,
     Counts,
     Decision,
-    DifferingFile,
     EvidenceKind,
     FailedScenario,
     FlakyScenario,
@@ -63,7 +61,7 @@ from highbar.store.forms import (
     shared_form,
 )
 from highbar.store.shared import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal_form, schema_of
-from highbar.store.verdict_parts import CORRECTED, JUDGE, RAW, SEQUENTIAL, STOPPING
+from highbar.store.verdict_parts import AGAINST, CORRECTED, JUDGE, RAW, SEQUENTIAL, STOPPING
 
 SCHEMA = "highbar/verdict/1"
 
@@ -219,31 +217,6 @@ _REPETITION = object_of(
     field("still_possible", NUMBER, "The pass rate that passing all of them does not exclude."),
 )
 
-_AGAINST = object_of(
-    Against,
-    field("ref", TEXT),
-    field("commit", TEXT),
-    field("verdict", one_of(Decision), "By the policy at the ref alone."),
-    field("policy", shared_form("source", SOURCE)),
-    field(
-        "weakened",
-        list_of(
-            object_of(
-                DifferingFile,
-                field("what", TEXT, "The path of a file of the bar that differs."),
-                field("change", one_of(Literal["lowered", "removed", "changed"])),
-                field("before", TEXT),
-                field("now", optional(TEXT)),
-            )
-        ),
-        "The files that differ; `difference` says how.",
-    ),
-    field("difference", TEXT, "A diff of what differs, cut if it is long; empty if nothing does."),
-    field("digest", optional(TEXT), "What --accept-change takes: it covers all that differs; null if nothing does."),
-    field("accepted", FLAG, "Whether it was accepted: then the verdict at the ref decides nothing."),
-    description="The bar as it was at a git ref; the verdict is the worse of both.",
-)
-
 _COUNTED = ("scenarios", "trials", "errors", "unjudged", "failed", "undecided", "left_out")
 _FIELDS = (
     constant("schema", SCHEMA),
@@ -276,7 +249,7 @@ _FIELDS = (
     field("sequential", SEQUENTIAL),
     field("warnings", TEXTS),
     field("policy", optional(shared_form("source", SOURCE))),
-    field("against", optional(_AGAINST)),
+    field("against", AGAINST),
     field("results", list_of(shared_form("source", SOURCE))),
     field(
         "second_run",

@@ -1,9 +1,10 @@
-"""Parts of a verdict as JSON: the judge that it depends on, shares corrected for its errors, and early stopping."""
+"""Parts of a verdict as JSON: the bar at a ref, the judge and the shares corrected for its errors, early stopping."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
+from highbar.model import Against, Decision, DifferingFile
 from highbar.model.judge_quality import (
     CorrectedShare,
     CorrectionMethod,
@@ -26,12 +27,14 @@ from highbar.store.forms import (
     Context,
     Form,
     field,
+    list_of,
     object_of,
     one_of,
     optional,
     rebuilt,
+    shared_form,
 )
-from highbar.store.shared import CANARIES
+from highbar.store.shared import CANARIES, SOURCE
 
 
 def _rate(description: str) -> Form:
@@ -40,6 +43,32 @@ def _rate(description: str) -> Form:
     )
 
 
+AGAINST = optional(
+    object_of(
+        Against,
+        field("ref", TEXT),
+        field("commit", TEXT),
+        field("verdict", one_of(Decision), "By the policy at the ref alone."),
+        field("policy", shared_form("source", SOURCE)),
+        field(
+            "weakened",
+            list_of(
+                object_of(
+                    DifferingFile,
+                    field("what", TEXT, "The path of a file of the bar that differs."),
+                    field("change", one_of(Literal["lowered", "removed", "changed"])),
+                    field("before", TEXT),
+                    field("now", optional(TEXT)),
+                )
+            ),
+            "The files that differ; `difference` says how.",
+        ),
+        field("difference", TEXT, "A diff of what differs, cut if it is long; empty if nothing does."),
+        field("digest", optional(TEXT), "What --accept-change takes, of all that differs; null if nothing does."),
+        field("accepted", FLAG, "Whether it was accepted: then the verdict at the ref decides nothing."),
+        description="The bar as it was at a git ref; the verdict is the worse of both.",
+    )
+)
 _LABELS = object_of(
     LabelsUsed,
     field("file", TEXT),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from highbar.model import Against, DifferingFile, Goal, Progressive, RuleResult, Source
 from highbar.report import REPORTERS, Display
+from highbar.report.headline import headline
 from tests.unit.report.verdicts import FAILING, ratio
 
 NEXT = Goal(">= 0.9", met=False, distance=Fraction(2, 100), version="v3.0")
@@ -99,7 +100,7 @@ def test_what_differs_stands_above_the_last_line_and_only_there():
     *shown, last = section(text, f"Differs from main (digest {'d' * 32})")
     assert shown == ["  --- main:highbar.yaml", "  +++ highbar.yaml", "  @@ -1 +1 @@", "  -  safety_rate: 100%"]
     assert last == r"  +  safety_rate: 60% # `x` \x3a:error::\x1b[2J"
-    assert text.endswith("\n\nFAIL: 3 of 6 demands are not met, 1 warning\n")
+    assert text.endswith(f"\n\n{headline(verdict)}\n")
     assert section(text, "Notes") == ["  -  something else"]
     markdown = REPORTERS["markdown"](verdict)
     assert f"### Differs from `main` (digest {'d' * 32})\n\n- `--- main:highbar.yaml`\n" in markdown

@@ -238,6 +238,7 @@ def test_a_pass_without_a_rule_is_refused(tmp_path):
 
 
 AGAINST = {"ref": "main", "commit": "c" * 40, "policy": {"file": "highbar.yaml", "sha256": None}, "weakened": []}
+AGAINST |= {"difference": "", "digest": None, "accepted": False}
 
 
 @pytest.mark.parametrize(
