@@ -23,6 +23,12 @@ from pathlib import Path
 Attempt = Callable[[int, Path], str]
 
 
+def _at_the_ref(_: Sequence[str]) -> Attempt:
+    from tests.laws.at_the_ref import attempt
+
+    return attempt
+
+
 def _certain(_: Sequence[str]) -> Attempt:
     from tests.laws.certain import attempt
 
@@ -172,6 +178,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "files": _files,  # L1: every byte is accounted for
     "foreign": _foreign,  # files under other names: a guessed mapping makes no pass that the rows would not get
     "twice": _twice,  # L2: two statements about one thing must agree
+    "at_the_ref": _at_the_ref,  # answers held fixed: no change of the repository makes a pass at the ref
     "worse": _worse,  # L3: worse never helps, and nor does taking a statement away
     "certain": _certain,  # a rule that is not open stays what it is: a run may stop
     "crashes": _crashes,  # L3 on formulas: a crash never lifts a rule
