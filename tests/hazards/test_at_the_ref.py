@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -222,3 +223,141 @@ def test_h153_the_version_that_main_selects_takes_its_step(tmp_path: Path) -> No
     # A higher one raises the bar.
     put(tmp_path, {"results.jsonl": of_version("1.0")})
     assert judged(against(tmp_path, "--agent-version", "2.0"), "fail")["against"]["verdict"] == "fail"
+
+
+# --- what is in no git object of this clone ---------------------------------------------------
+
+
+def pointer(content: bytes) -> str:
+    digest = hashlib.sha256(content).hexdigest()
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(content)}\n"
+
+
+def test_h147_a_file_that_was_not_fetched_is_refused_with_the_command_that_fetches_it(tmp_path: Path) -> None:
+    strict = json.dumps(STRICT).encode()
+    commit(tmp_path, {"highbar.json": pointer(strict)})
+    put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": rows(True, False)})
+    refused(against(tmp_path), "is kept by Git LFS, and was not fetched", "git lfs fetch origin main")
+    digest = hashlib.sha256(strict).hexdigest()
+    stored = tmp_path / ".git" / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
+    stored.parent.mkdir(parents=True)
+    stored.write_bytes(strict)
+    held(tmp_path, results="results.jsonl")
+    stored.write_bytes(json.dumps(LOOSE).encode())
+    refused(against(tmp_path), "was not fetched")
+
+
+def test_h147_a_missing_blob_is_refused_with_the_command_that_fetches_it(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": STRICT})
+    blob = git(tmp_path, "rev-parse", "HEAD:highbar.json").strip()
+    put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": rows(True, True)})
+    (tmp_path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    refused(against(tmp_path), "main:highbar.json", "not in this clone", "git fetch --refetch --no-filter origin main")
+
+
+def test_h147_a_suite_in_a_submodule_is_read_at_its_commit_or_refused(tmp_path: Path) -> None:
+    (tmp_path / "suites").mkdir()
+    commit(tmp_path / "suites", {"suite.json": ["S0", "S1"]})
+    root = tmp_path / "root"
+    root.mkdir()
+    commit(root, {"highbar.json": {**LOOSE, "suite": "evals/suite.json"}})
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "suites"), "evals")
+    commit(root, {})
+    put(root, {"evals/suite.json": ["S0"], "results.jsonl": rows(True)})
+    held(root, results="results.jsonl")
+    git(root, "submodule", "--quiet", "deinit", "--force", "evals")
+    put(root, {"evals/suite.json": ["S0"]})
+    refused(against(root), "is in the submodule evals", "git submodule update --init evals")
+
+
+def test_h147_what_the_pipeline_has_from_elsewhere_is_taken_as_it_is_and_listed(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    commit(root, {"highbar.json": {**LOOSE, "baseline": {"file": "base.json", "margin": {"pass_rate": "1%"}}}})
+    put(tmp_path, {"elsewhere/results.jsonl": rows(True, False)})
+    for name, count in (("low", 1), ("high", 2)):
+        put(tmp_path, {f"{name}.jsonl": rows(*[True] * count, *[False] * (2 - count))})
+        done = run(root, "baseline", "record", f"../{name}.jsonl", "--output", f"../{name}.json")
+        assert done.exit == 0, done.err
+    results = "../elsewhere/results.jsonl"
+    verdict = judged(against(root, "--baseline", "../low.json", results=results), "pass")
+    listed = "main: taken as it is, from outside of the repository: ../elsewhere/results.jsonl, ../low.json"
+    assert listed in verdict["warnings"]
+    judged(against(root, "--baseline", "../high.json", results=results), "fail")
+
+
+# --- a change of the bar on purpose -----------------------------------------------------------
+
+
+def accepted(folder: Path, digest: str, *arguments: str) -> Run:
+    return against(folder, "--accept-change", digest, *arguments)
+
+
+def lowered(folder: Path) -> str:
+    """A change that lowers the bar, answers that pass by it alone, and the digest of the difference."""
+    commit(folder, {"highbar.json": STRICT})
+    put(folder, {"highbar.json": LOOSE, "results.jsonl": rows(True, False)})
+    return str(held(folder, results="results.jsonl")["against"]["digest"])
+
+
+def test_h94_what_somebody_accepted_is_advice_and_the_headline_says_so(tmp_path: Path) -> None:
+    digest = lowered(tmp_path)
+    done = accepted(tmp_path, digest, "--strict")
+    verdict = judged(done, "pass")
+    assert (verdict["against"]["verdict"], verdict["against"]["accepted"]) == ("fail", True)
+    held_there = done.rule("main:thresholds.blocking.pass_rate")
+    assert (held_there["outcome"], held_there["level"]) == ("fail", "warning")
+    text = run(tmp_path, "check", "results.jsonl", "--against-ref", "main", "--accept-change", digest).out
+    assert "what differs from the bar of the ref was accepted, by which it is fail" in " ".join(text.split("\n")[:2])
+    # It opens no other door: the bar of the change itself holds.
+    put(tmp_path, {"results.jsonl": rows(*[False] * 20)})
+    judged(accepted(tmp_path, digest), "fail")
+
+
+@pytest.mark.parametrize("more", ["other-policy", "another-file", "link", "suite"])
+def test_h94_only_exactly_that_difference_is_accepted(tmp_path: Path, more: str) -> None:
+    digest = lowered(tmp_path)
+    changed: dict[str, dict[str, Any]] = {
+        "other-policy": {"highbar.json": {"thresholds": {"blocking": {"pass_rate": "9%"}}}},
+        "another-file": {"highbar.json": {**LOOSE, "suite": "ids.json"}, "ids.json": ["S0", "S1"]},
+        "link": {"easy.json": LOOSE},
+        "suite": {"highbar.json": json.dumps(LOOSE) + "\n"},
+    }
+    put(tmp_path, changed[more])
+    if more == "link":
+        (tmp_path / "highbar.json").unlink()
+        (tmp_path / "highbar.json").symlink_to("easy.json")
+    done = accepted(tmp_path, digest)
+    refused(done, "something else differs from main, so nothing is accepted")
+    assert "highbar check" not in done.problems
+
+
+@pytest.mark.parametrize("digest", ["", "x", "0" * 31, "0" * 33, "A" * 32, "0" * 32, "$(touch pwned)"])
+def test_h94_no_other_digest_accepts_anything(tmp_path: Path, digest: str) -> None:
+    right = lowered(tmp_path)
+    done = accepted(tmp_path, digest)
+    refused(done, "--accept-change")
+    assert right not in done.out + done.err
+    assert run(tmp_path, "check", "results.jsonl", "--accept-change", right).exit == 2
+
+
+def test_h94_nothing_to_accept_is_no_acceptance(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": STRICT})
+    put(tmp_path, {"results.jsonl": rows(True, True)})
+    refused(accepted(tmp_path, "0" * 32), "nothing differs from main")
+
+
+def test_h94_doubts_are_part_of_what_is_accepted(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": STRICT})
+    put(tmp_path, {"new.json": EASY})
+    ran(tmp_path, "new.json")
+    digest = held(tmp_path, verdict="inconclusive")["against"]["digest"]
+    again = against(tmp_path, "--accept-change", digest, results="runs/one")
+    assert judged(again, "pass")["against"]["verdict"] == "inconclusive"
+    # The same answers in a run of another name, as the next pipeline has it.
+    shutil.move(tmp_path / "runs" / "one", tmp_path / "runs" / "two")
+    judged(against(tmp_path, "--accept-change", digest, results="runs/two"), "pass")
+    put(tmp_path, {"new.json": HARD})
+    shutil.rmtree(tmp_path / "runs")
+    ran(tmp_path, "new.json", lambda *_: "yes")
+    refused(against(tmp_path, "--accept-change", digest, results="runs/one"), "something else differs")

@@ -32,7 +32,11 @@ CHECKS: tuple[Json, ...] = (
     {"is_json": "schema.json"},
     {"not": {"contains": "no"}},
 )
-SCHEMAS: tuple[Json, ...] = ({"type": "object"}, {"type": "object", "required": ["hour"]}, {})
+SCHEMAS: tuple[Json, ...] = (
+    {"type": "object"},
+    {"type": "object", "required": ["hour"]},
+    {"type": ["object", "array"]},
+)
 VERSIONS = ("1.0", "2.0", "3.0")
 SHARES = ("20%", "50%", "75%", "100%")
 FOLDERS = ("agent", "demo", "agent/evals", "demo/evals")
@@ -89,7 +93,7 @@ def edit(draw: random.Random, root: Path) -> None:
     found = json.loads(path.read_text())
     if make is None:
         found = draw.choice(SCHEMAS)
-    elif draw.random() < 0.5:
+    elif draw.random() < 0.5 or (make is suite and "scenarios" not in found):  # another file was moved there
         found = make(draw)
     elif path.name == "highbar.json":
         found |= {key: value for key, value in policy(draw).items() if draw.random() < 0.5}
@@ -137,7 +141,9 @@ def link(draw: random.Random, root: Path) -> None:
 
 def move(draw: random.Random, root: Path) -> None:
     """Swap two files, move one over another, or take one away."""
-    one, other = draw.sample(sorted(root.glob("*/**/*.json")), 2)
+    one = draw.choice(sorted(root.glob("*/**/*.json")))
+    alike = [path for path in sorted(root.glob("*/**/*.json")) if path != one and path.name[:5] == one.name[:5]]
+    other = draw.choice(alike or [one])
     first, second = one.read_text(), other.read_text()
     how = draw.random()
     other.write_text(first)
