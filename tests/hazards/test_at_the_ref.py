@@ -274,9 +274,9 @@ def test_h147_what_the_pipeline_has_from_elsewhere_is_taken_as_it_is_and_listed(
     root = tmp_path / "root"
     root.mkdir()
     commit(root, {"highbar.json": {**LOOSE, "baseline": {"file": "base.json", "margin": {"pass_rate": "1%"}}}})
-    put(tmp_path, {"elsewhere/results.jsonl": rows(True, False)})
-    for name, count in (("low", 1), ("high", 2)):
-        put(tmp_path, {f"{name}.jsonl": rows(*[True] * count, *[False] * (2 - count))})
+    put(tmp_path, {"elsewhere/results.jsonl": rows(*[True] * 100, *[False] * 100)})
+    for name, count in (("low", 100), ("high", 200)):
+        put(tmp_path, {f"{name}.jsonl": rows(*[True] * count, *[False] * (200 - count))})
         done = run(root, "baseline", "record", f"../{name}.jsonl", "--output", f"../{name}.json")
         assert done.exit == 0, done.err
     results = "../elsewhere/results.jsonl"
