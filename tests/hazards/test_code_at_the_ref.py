@@ -186,6 +186,21 @@ def test_h147_a_part_of_a_namespace_that_is_installed_is_a_doubt(tmp_path):
     assert "installed module shelf.quality" in doubt(judged_at_main(python, root))
 
 
+def test_h147_an_installed_copy_of_a_judge_is_not_believed(tmp_path):
+    kind = "def judge(asked):\n    return {name: True for name in asked['statements']}\n"
+    root = tmp_path / "repository"
+    root.mkdir()
+    one = {"id": "S1", "input": "Where?", "expected_behaviors": {"is_polite": "The reply is polite."}}
+    judged = {**suite(), "judge": {"python": "shelf.quality:judge"}, "scenarios": [one]}
+    commit(root, files(kind, **{"evals/suite.json": judged}))
+    python, packages = python_in(tmp_path / "venv")
+    assert outcome(judged_at_main(python, root, by_path(root, packages))) == "pass"
+    (packages / "shelf.pth").unlink()
+    put(packages, {"shelf/__init__.py": "", "shelf/quality.py": kind})
+    git(root, "clean", "-fdxq", "runs")
+    assert outcome(judged_at_main(python, root)) == "inconclusive"
+
+
 def test_h147_packages_that_the_change_tracks_are_its_code(tmp_path):
     root = tmp_path / "repository"
     root.mkdir()

@@ -9,7 +9,6 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 import highbar
-from highbar.load.revision import run_git
+from highbar.load.revision import ask_git
 from highbar.running.child import frames
 
 Fact = tuple[Any, ...]
@@ -98,9 +97,7 @@ def spared_folders(root: Path, commits: tuple[str, ...] = ("HEAD",)) -> tuple[st
 def _is_tracked(name: str, root: Path, commits: tuple[str, ...]) -> bool:
     """Whether git has anything at that place. Fail closed: so it does unless git says that it does not."""
     place = os.path.relpath(name, root)
-    at: Mapping[str, tuple[str, ...]] = {one: ("ls-tree", "-z", "--full-tree", one, "--", place) for one in commits}
-    for asked in (("ls-files", "-z", "--", place), *at.values()):
-        done = run_git("-C", str(root), *asked)
-        if done.returncode or done.stdout:
-            return True
-    return place == os.curdir
+    trees = (("ls-tree", "-z", "--full-tree", one, "--", place) for one in commits)
+    return place == os.curdir or any(
+        ask_git("-C", str(root), *asked) != b"" for asked in (("ls-files", "-z", "--", place), *trees)
+    )
