@@ -13,14 +13,22 @@ import asyncio
 import gzip
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tests.patience import PATIENCE
 
@@ -63,7 +71,7 @@ class FaultyServer:
 
 
 @contextmanager
-def serving(plan: Plan) -> Iterator[FaultyServer]:
+def serving(plan: Plan, tls: ssl.SSLContext | None = None) -> Iterator[FaultyServer]:
     """A server in a thread, on a free port; what it still does is dropped at the end."""
     server = FaultyServer(plan)
     loop = asyncio.new_event_loop()
@@ -72,7 +80,7 @@ def serving(plan: Plan) -> Iterator[FaultyServer]:
     async def run() -> None:
         runner = web.ServerRunner(web.Server(server.respond, access_log=None))
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024, ssl_context=tls)
         await site.start()
         server.port = runner.addresses[0][1]
         started.set()
@@ -98,6 +106,21 @@ def closed_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def self_signed(folder: Path) -> ssl.SSLContext:
+    """TLS with a certificate of 127.0.0.1 that nobody trusts; its files are in this folder."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    data = made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+    data += key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file = folder / "certificate.pem"
+    file.write_bytes(data)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
 
 
 # --- answers ---------------------------------------------------------------------------------

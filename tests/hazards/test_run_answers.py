@@ -91,6 +91,9 @@ def test_h21_every_trial_is_kept_and_a_pass_among_failures_is_no_pass(tmp_path: 
     assert sorted(row["correct"] for row in project.rows()) == [False, False, True]
 
 
+NO_PATIENCE = {"retries": 0, "patience": "0s"}
+
+
 def test_h21_an_agent_cannot_stay_undecided_by_being_busy(tmp_path: Path) -> None:
     """What it does not want to answer it may call 503; after two resumes, in which others were answered, it fails."""
 
@@ -98,7 +101,7 @@ def test_h21_an_agent_cannot_stay_undecided_by_being_busy(tmp_path: Path) -> Non
         return faulty.status(503) if body["messages"][-1]["content"] == "S1" else faulty.answers("yes")
 
     with serving(plan) as server:
-        project = Project(tmp_path, {"http": server.address, "format": "openai"}, scenarios(4), run={"retries": 0})
+        project = Project(tmp_path, {"http": server.address, "format": "openai"}, scenarios(4), run=NO_PATIENCE)
         judged(project.run(), "inconclusive")
         judged(project.resume(), "inconclusive")
         judged(project.resume(), "fail")

@@ -31,7 +31,7 @@ class JudgedProject(Project):
     def write(self, scenarios: Sequence[Mapping[str, Any]], **keys: Any) -> None:
         """Write the suite, with its agent and its judge unless `keys` has another one."""
         agent = {"http": self.agent.address, "format": "openai"}
-        judge = {"judge": {"model": "m", "base_url": self.judge.base_url, "retries": 0}}
+        judge = {"judge": {"model": "m", "base_url": self.judge.base_url, "retries": 0, "patience": "0s"}}
         self.write_suite(agent, scenarios, **{**judge, "behaviors": BEHAVIORS, **keys})
 
 

@@ -42,7 +42,7 @@ def project_at(
     """A project whose agent is that server. `hurry` names the scenario with little time; other keys are of the run."""
     agent = {"http": server.address, "format": "openai", **({"max_reply": max_reply} if max_reply else {})}
     suite = [{**one, **({"timeout": SHORT} if one["id"] == hurry else {})} for one in scenarios(count)]
-    return Project(folder, agent, suite, run={"retries": 1, **run})
+    return Project(folder, agent, suite, run={"retries": 1, "patience": "0s", **run})
 
 
 def test_without_a_fault_each_trial_is_asked_once(tmp_path: Path) -> None:

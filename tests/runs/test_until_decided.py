@@ -322,7 +322,7 @@ def test_trials_without_an_answer_are_undecided_and_count_against_a_pass(tmp_pat
 
     with serving(step) as server:
         agent = {"http": server.address, "format": "openai"}
-        made = Project(tmp_path, agent, scenarios(40), run={"concurrency": 4, "retries": 0})
+        made = Project(tmp_path, agent, scenarios(40), run={"concurrency": 4, "retries": 0, "patience": "0s"})
         (tmp_path / "highbar.yaml").write_text(json.dumps(SEQUENTIAL))
         verdict = judged(made.run("--until-decided"), "inconclusive")
     assert made.done() == (20, 0, 20)

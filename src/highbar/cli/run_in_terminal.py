@@ -31,6 +31,7 @@ from highbar.store.run_document import RESULTS, JudgeOfRun, is_run_folder
 if TYPE_CHECKING:  # only for annotations
     from highbar.running.deciding import UntilDecided
     from highbar.running.preparing import Prepared
+    from highbar.running.summary import Summary
 
 _LONG = 60.0
 """Seconds: the summary says how long a run took only if it took at least this long."""
@@ -190,24 +191,37 @@ def _summary_lines(done: FinishedRun) -> Iterator[str]:
     spent = f", {cost}" if cost is not None and cost != "cost unknown" else ""
     took = f" in {duration_text(summary.seconds)}" if summary.seconds >= _LONG else ""
     yield f"{count(counts.trials, 'trial')}{took}: {', '.join(parts)}{spent}"
+    if not counts.answered and not counts.errors and summary.no_answer is not None:
+        yield f"nothing was answered: {summary.no_answer}"
     judge = document.judge
     if judge is not None:
         yield f"judge: {_judge_words(judge)}"
+    if judge is not None and judge.failed and not judge.trials and summary.judge_no_answer is not None:
+        yield f"the judge answered nothing: {summary.judge_no_answer}"
     if document.state in ("budget", "time"):
         yield f"stopped: {summary.reason or document.state}"
     if is_decided and not summary.began:
         yield "nothing was called: the verdict is certain"
+    yield from _notes(summary)
+    yield f"run folder: {done.folder}"
+    unknown = document.state == "budget" and done.progress.cost_unknown  # then no larger budget helps
+    is_open = counts.undecided and not unknown and not is_decided
+    if is_open or document.state == "interrupted" or (judge is not None and judge.failed):
+        yield _how_to_go_on(done.folder) + (" --budget '$…'" if document.state == "budget" else "")
+
+
+def _notes(summary: Summary) -> Iterator[str]:
+    """What a user should know of the machine and the servers."""
+    if (allowed := summary.allowance) is not None:
+        yield f"note: the agent's server allowed {allowed}: --concurrency {allowed.at_once} would do"
+    if (allowed := summary.judge_allowance) is not None:
+        yield f"note: the judge's server allowed {allowed}: `concurrency: {allowed.at_once}` under `judge` would do"
     if summary.is_loop_slow:
         yield "note: this machine was busy; measured latencies may be too long"
     if summary.shortage is not None:
         yield f"note: {summary.shortage}"
     for process in summary.escaped:
         yield f"note: the agent left a process behind that could not be ended: {process}"
-    yield f"run folder: {done.folder}"
-    unknown = document.state == "budget" and done.progress.cost_unknown  # then no larger budget helps
-    is_open = counts.undecided and not unknown and not is_decided
-    if is_open or document.state == "interrupted" or (judge is not None and judge.failed):
-        yield _how_to_go_on(done.folder) + (" --budget '$…'" if document.state == "budget" else "")
 
 
 def _judge_words(judge: JudgeOfRun) -> str:

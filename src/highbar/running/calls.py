@@ -73,7 +73,8 @@ class Attempt(Struct, frozen=True):
 
     If the outcome is an error, `reply` is what was received before it, if anything: must-nots are checked on it.
     `reason` says why there is no answer, in words for a row. `latency_ms` is measured around the call by a monotonic
-    clock. `retry_after` is how long the other side asked to wait, in seconds. `limited`: it wants fewer calls at once.
+    clock. `retry_after` is how long the other side asked to wait, in seconds. `busy`: a server has no room for the call
+    now (429, 503, 529). `limited`: there should be fewer calls at once.
     `refusal` names a response that a wrong key or address causes (`HTTP 401`, `connection refused`): if the first five
     trials all get the same one, the run stops.
     """
@@ -83,6 +84,7 @@ class Attempt(Struct, frozen=True):
     reason: str | None = None
     latency_ms: float | None = None
     retry_after: float | None = None
+    busy: bool = False
     limited: bool = False
     refusal: str | None = None
 

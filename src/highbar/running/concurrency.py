@@ -61,8 +61,13 @@ class Concurrency:
         self._advance(now)
         self.in_flight += 1
 
-    def ended(self, now: float, began: float, latency_ms: float | None, *, limited: bool = False) -> None:
-        """Note that a call has ended. `latency_ms` is None if it got no answer. `limited`: the response was a 429."""
+    def ended(
+        self, now: float, began: float, latency_ms: float | None, *, limited: bool = False, enough: int = 1
+    ) -> None:
+        """Note that a call has ended. `latency_ms` is None if it got no answer. `limited`: the response was a 429.
+
+        `enough` is how many calls at once the other side allows, as far as that is known: it never falls below that.
+        """
         self._advance(now)
         self.in_flight -= 1
         if self._most is None:
@@ -70,7 +75,7 @@ class Concurrency:
         if limited:
             # Calls that began before the last fall belong to the same episode, which has been answered already.
             if self._fell is None or began > self._fell:
-                self._fall(now)
+                self._fall(now, enough)
         elif latency_ms is not None and began >= self._since:
             self._latencies.append(latency_ms)
             if len(self._latencies) >= max(20, 3 * self.limit):
@@ -86,8 +91,8 @@ class Concurrency:
         self._busy = 0.0
         self._latencies = []
 
-    def _fall(self, now: float) -> None:
-        self.limit = max(1, int(self.limit * _LEFT_AFTER_FALL))
+    def _fall(self, now: float, enough: int) -> None:
+        self.limit = max(1, min(enough, self.limit), int(self.limit * _LEFT_AFTER_FALL))
         self._fell = now
         self._before = self._after_fall = None
         self._open(now)

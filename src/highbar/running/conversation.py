@@ -9,6 +9,7 @@ from highbar.checks.messages import is_aside
 from highbar.running.calls import EMPTY_REPLY, AgentCall, Attempt, Reply, TrialOutcome
 from highbar.running.received import reply_messages
 from highbar.running.records import TrialEnded, TurnEnd
+from highbar.running.retries import Tries
 from highbar.suite import Scenario
 
 
@@ -18,16 +19,16 @@ class Conversation:
     A scenario with `input` or `messages` has one turn. With `turns`, the agent sees the conversation so far each time.
     A trial ends at its first turn without an answer; its `TrialEnded` has what was received before.
 
-    `attempts` counts the calls of the current turn. `trial_timeout` limits the time that the agent takes for all turns
+    `tries` are the calls of the current turn. `trial_timeout` limits the time that the agent takes for all turns
     together, in seconds; it does not include waits for a retry, which are not the agent's fault.
     """
 
-    __slots__ = ("_left", "_messages", "_most_attempts", "_timeout", "_turns", "attempts", "scenario", "trial")
+    __slots__ = ("_left", "_messages", "_most_attempts", "_timeout", "_turns", "scenario", "trial", "tries")
 
     def __init__(self, scenario: Scenario, trial: int, trial_timeout: float | None) -> None:
         self.scenario = scenario
         self.trial = trial
-        self.attempts = 0
+        self.tries = Tries()
         self._most_attempts = 1
         self._timeout = float(scenario.timeout)
         self._left = self._timeout * (len(scenario.turns) or 1) if trial_timeout is None else trial_timeout
@@ -36,7 +37,7 @@ class Conversation:
 
     def question(self) -> AgentCall:
         """What to ask the agent now: the next turn, or the same one again."""
-        self.attempts += 1
+        self.tries.attempts += 1
         scenario = self.scenario
         return AgentCall(
             id=scenario.id,
@@ -50,8 +51,8 @@ class Conversation:
 
     def take(self, attempt: Attempt) -> TrialEnded | None:
         """Add the outcome of an attempt. Returns the end of the trial; None if the next turn has to be asked."""
-        self._most_attempts = max(self._most_attempts, self.attempts)
-        self.attempts = 0
+        self._most_attempts = max(self._most_attempts, self.tries.attempts)
+        self.tries = Tries()
         outcome, reason, reply = attempt.outcome, attempt.reason, attempt.reply
         if outcome == "infrastructure":
             return self._ended(outcome, reason)

@@ -168,6 +168,7 @@ async def _open_judge(
 async def _finish_judging(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summary:
     """The summary once the judge has finished, was refused, or was interrupted."""
     await judge.finish()
+    summary = replace(summary, judge_allowance=judge.allowance, judge_no_answer=judge.no_answer)
     if judge.refusal is not None:
         return replace(summary, how="judge refused", refusal=judge.refusal)
     if stop.stage and summary.how in FINISHED:

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 from highbar.running.calls import Attempt, Caller
 from highbar.running.concurrency import Concurrency
 from highbar.running.conversation import Conversation
+from highbar.running.pacing import Pace, note_attempt
 from highbar.running.progress import ProgressState
 from highbar.running.records import Began, TrialEnded
-from highbar.running.retries import Backoff, WaitingTrials
+from highbar.running.retries import Backoff, RetryRule, WaitingTrials
 from highbar.running.stopping import FirstRefusals, StopRequest
 from highbar.running.summary import HowEnded, Summary, Tally
 from highbar.store.run_document import FINISHED
@@ -79,8 +80,10 @@ class _Scheduler:
         timing: Timing,
     ) -> None:
         self._work, self._caller, self._settings, self._tally, self._stop = work, caller, settings, tally, stop
-        self._clock, self._backoff, self._hold = timing.clock, timing.backoff, timing.hold
+        self._clock, self._hold = timing.clock, timing.hold
         self._start = self._clock()
+        self._retries = RetryRule(settings.retries, float(settings.patience), timing.backoff, self._start)
+        self._pace = Pace()
         self._deadline = None if settings.max_time is None else self._start + float(settings.max_time)
         self._trial_timeout = None if settings.trial_timeout is None else float(settings.trial_timeout)
         at_once = settings.concurrency
@@ -95,6 +98,7 @@ class _Scheduler:
         self._most_workers = 0
         self._canceled = False
         self._is_held = False  # there may be trials that would begin if `hold` let them
+        self._is_paced = False  # there may be trials that would begin if the pace let them
 
     async def run(self) -> Summary:
         self._loop = asyncio.get_running_loop()
@@ -137,7 +141,10 @@ class _Scheduler:
         summary = self._tally.summary(how, self._clock() - self._start, self._reason, refusal)
         caller = self._caller
         return replace(
-            summary, escaped=tuple(getattr(caller, "escaped", ())), shortage=getattr(caller, "shortage", None)
+            summary,
+            escaped=tuple(getattr(caller, "escaped", ())),
+            shortage=getattr(caller, "shortage", None),
+            allowance=self._pace.allowance,
         )
 
     # --- one trial after the other -------------------------------------------------------------
@@ -148,35 +155,42 @@ class _Scheduler:
             began = clock()
             concurrency.began(began)
             attempt = await call(trial.question())
-            self._note(began, attempt)
-            same = self._next_turn(trial, attempt)
+            self._note(began, attempt, trial.tries.wait)
+            same = self._next_turn(trial, attempt, began)
             if not self._tally.calls % _CALLS_PER_YIELD:
                 await asyncio.sleep(0)  # lets signals and timers run even if no call ever waits
+            if same is not None:
+                await self._begin_turn(same)
             trial = same or self._next()
 
-    def _note(self, began: float, attempt: Attempt) -> None:
-        now, latency = self._clock(), attempt.latency_ms
-        if attempt.outcome == "infrastructure":
-            latency = None
-        elif latency is None:
-            latency = (now - began) * 1000
-        self._concurrency.ended(now, began, latency, limited=attempt.limited)
+    async def _begin_turn(self, trial: Conversation) -> None:
+        """Wait until the next turn of a trial may begin."""
+        while (wait := self._wait_for_pace()) > 0:  # noqa: ASYNC110 - the pace is a time, which changes meanwhile
+            await asyncio.sleep(wait)
+        trial.tries.wait = self._pace.begin(self._clock())
+
+    def _note(self, began: float, attempt: Attempt, wait: int) -> None:
+        note_attempt(self._concurrency, self._pace, attempt, wait, began, self._clock())
         if self._concurrency.limit != self._tally.progress.at_once:
             self._apply_limit()
         self._tally.called(attempt)
 
-    def _next_turn(self, trial: Conversation, attempt: Attempt) -> Conversation | None:
+    def _next_turn(self, trial: Conversation, attempt: Attempt, began: float) -> Conversation | None:
         """The same trial if it has another turn; None if it has ended or waits for a retry."""
         # Before the retries: five refused connections end the run, without waiting for any of them to be retried.
         if self._refusals is not None and self._is_refused(self._refusals, trial, attempt):
             return None
         if attempt.outcome != "infrastructure":
             self._failures = 0
+            self._retries.answered(self._clock())
         else:
             self._failures += 1
-            if trial.attempts <= self._settings.retries:
-                wait = self._backoff.wait(trial.attempts, attempt.retry_after)
-                self._waiting.add(self._clock() + wait, trial)
+            now = self._clock()
+            if (wait := self._retries.wait(trial.tries, attempt, began, now)) is not None:
+                due = now + wait
+                if attempt.busy and self._retries.is_hopeful(now):
+                    due = max(due, self._pace.after_next(now))
+                self._waiting.add(due, trial)
                 return None
         ended = trial.take(attempt)
         if ended is None:
@@ -230,11 +244,21 @@ class _Scheduler:
         return self._take() if workers <= self._most_workers else None
 
     def _take(self) -> Conversation | None:
+        """A trial that can begin now, and counts as begun for the pace; None if there is none."""
+        trial = self._find()
+        if trial is not None:
+            trial.tries.wait = self._pace.begin(self._clock())
+        return trial
+
+    def _find(self) -> Conversation | None:
         """A trial that is due for a retry, or else a new one; None if no trial can begin now."""
         if self._is_over():
             self._waiting.clear()
-            self._is_held = False
+            self._is_held = self._is_paced = False
             self._give_up_ahead()
+            return None
+        self._is_paced = self._wait_for_pace() > 0
+        if self._is_paced:
             return None
         if self._waiting:
             trial = self._waiting.pop(self._clock())
@@ -248,6 +272,11 @@ class _Scheduler:
         self._tally.began += 1
         self.on_begin(Began(scenario.id, number))
         return Conversation(scenario, number, self._trial_timeout)
+
+    def _wait_for_pace(self) -> float:
+        """The seconds until the next call may begin. If nothing got through for long, waiting helps no more."""
+        now = self._clock()
+        return self._pace.due() - now if self._retries.is_hopeful(now) else 0.0
 
     def _is_over(self) -> bool:
         if self._how is None:
@@ -286,7 +315,10 @@ class _Scheduler:
             worker = self._loop.create_task(self._work_on(trial))
             self._workers.add(worker)
             worker.add_done_callback(self._worker_ended)
-        self._set_alarm(self._waiting.next_due)
+        if len(self._workers) >= self._most_workers:  # one that becomes free looks for itself
+            self._set_alarm(None)
+        else:
+            self._set_alarm(self._pace.due() if self._is_paced else self._waiting.next_due)
 
     def _worker_ended(self, worker: asyncio.Task[None]) -> None:
         self._workers.discard(worker)
@@ -312,7 +344,7 @@ class _Scheduler:
         except BaseException as error:  # noqa: BLE001 - a report raised it: it belongs to whoever awaits the run
             self._finished.set_exception(error)
         else:
-            if not self._workers and not self._waiting and not self._is_held:
+            if not self._workers and not self._waiting and not self._is_held and not self._is_paced:
                 self._finished.set_result(None)
 
     def _give_up_ahead(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from typing import Literal
 
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from highbar.running.calls import Attempt
 from highbar.running.histogram import Histogram
+from highbar.running.pacing import AllowedRate
 from highbar.running.progress import ProgressState
 from highbar.running.records import TrialEnded
 from highbar.running.stopping import Spending
@@ -45,6 +47,10 @@ class Summary(Struct, frozen=True):
     loop_delay_p95_ms: float | None = None
     shortage: str | None = None  # of what this system allowed too little, so that fewer calls ran at once
     escaped: tuple[str, ...] = ()  # processes that a command left behind and that could not be ended
+    allowance: AllowedRate | None = None  # what the agent's server allowed, if it refused calls
+    judge_allowance: AllowedRate | None = None
+    no_answer: str | None = None  # why most of the unanswered trials have no answer
+    judge_no_answer: str | None = None  # why the judge answered no question
 
     @property
     def is_loop_slow(self) -> bool:
@@ -63,6 +69,7 @@ class Tally:
         self.versions: tuple[str, ...] = () if progress.agent_version is None else (progress.agent_version,)
         self.began = self.calls = self.answered = self.errors = self.unanswered = 0
         self.latencies, self.loop_delays = Histogram(), Histogram()
+        self._no_answer: Counter[str] = Counter()
 
     def called(self, attempt: Attempt) -> None:
         """Count a call."""
@@ -82,6 +89,7 @@ class Tally:
         else:
             self.unanswered += 1
             progress.unanswered += 1
+            self._no_answer[ended.reason or "no answer"] += 1
         self.spending.note(ended)
         progress.cost_usd, progress.cost_unknown = self.spending.cost, self.spending.unknown
         for turn in ended.turns:
@@ -115,6 +123,7 @@ class Tally:
             at_once=self.progress.at_once,
             reason=reason,
             refusal=refusal,
+            no_answer=next((why for why, _ in self._no_answer.most_common(1)), None),
             versions=self.versions,
             latency_p95_ms=self.latencies.percentile(0.95),
             loop_delay_p95_ms=self.loop_delays.percentile(0.95),

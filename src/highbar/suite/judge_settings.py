@@ -11,7 +11,7 @@ from highbar.suite.amounts import decimal
 from highbar.suite.limits import FEWEST_JUDGES, MOST_JUDGES, MOST_RETRIES
 from highbar.suite.parts import Judge
 from highbar.suite.secrets import secret
-from highbar.suite.settings import concurrency, duration, web_address
+from highbar.suite.settings import concurrency, duration, patience, web_address
 from highbar.suite.values import choice, entries, function, refuse_unknown, text_value, whole_number
 
 FORMATS = ("openai", "anthropic")
@@ -20,7 +20,7 @@ MOST_TOKENS = 10**7
 LARGEST_TEMPERATURE = 2
 """The highest temperature that any endpoint accepts."""
 _OF_A_MODEL = ("model", "base_url", "key", "format", "temperature", "max_tokens")
-_COMMON = ("concurrency", "timeout", "retries")
+_COMMON = ("concurrency", "timeout", "retries", "patience")
 JUDGE_KEYS = (*_OF_A_MODEL, "python", *_COMMON)
 
 
@@ -104,4 +104,5 @@ _READERS: Mapping[str, Callable[[Any, ValueCursor], Any]] = {
     "concurrency": concurrency,
     "timeout": duration,
     "retries": lambda given, at: whole_number(given, at, 0, MOST_RETRIES),
+    "patience": patience,
 }

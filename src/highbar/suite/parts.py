@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # the checks take 40 ms to load, and a policy's suite does no
     from highbar.suite.tools.rewritten import Rewritten
 
 Kind = Literal["python", "http", "command"]
+PATIENCE = Fraction(300)
+"""Seconds: outages and limits of most servers are shorter."""
 
 
 class Behavior(Struct, frozen=True):
@@ -95,7 +97,8 @@ class Agent(Struct, frozen=True):
 class Judge(Struct, frozen=True):
     """The judge that reads the statements in plain words: a model at an address, or a Python function.
 
-    `concurrency`, `timeout` (of one call, in seconds) and `retries` are the judge's own, not those of the run.
+    `concurrency`, `timeout` (of one call, in seconds), `retries` and `patience` are the judge's own, not those of the
+    run.
     """
 
     model: str | None = None
@@ -108,6 +111,7 @@ class Judge(Struct, frozen=True):
     concurrency: int | Literal["auto"] = "auto"
     timeout: Fraction = Fraction(60)
     retries: int = 4
+    patience: Fraction = PATIENCE
 
 
 class Canary(Struct, frozen=True):
@@ -124,13 +128,18 @@ class Canary(Struct, frozen=True):
 
 
 class RunSettings(Struct, frozen=True):
-    """How trials are run. Times are in seconds, the budget in USD; `trial_timeout` is by default `timeout` × turns."""
+    """How trials are run. Times are in seconds, the budget in USD; `trial_timeout` is by default `timeout` × turns.
+
+    A server that has no room for a call (429, 503, 529) is asked again for `patience` after its last answer, and only
+    then do its refusals use up `retries`.
+    """
 
     trials: int = 1
     concurrency: int | Literal["auto"] = "auto"
     timeout: Fraction = Fraction(60)
     trial_timeout: Fraction | None = None
     retries: int = 4
+    patience: Fraction = PATIENCE
     budget: Fraction | None = None
     max_time: Fraction | None = None
 

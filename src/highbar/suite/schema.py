@@ -33,6 +33,11 @@ _TIME = {"type": "string", "pattern": DURATION_PATTERN, "examples": ["60s", "500
 _ADDRESS = {"type": "string", "pattern": r"^(https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*)$"}
 _KEY = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$", "description": "From the environment: ${NAME}."}
 _RETRIES = {"type": "integer", "minimum": 0, "maximum": MOST_RETRIES, "default": 4}
+_PATIENCE = {
+    **_TIME,
+    "default": "5m",
+    "description": "After the last answer, before refusals (429, 503, 529) use up retries.",
+}
 _CONCURRENCY = {
     "anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": MOST_CONCURRENT}],
     "default": "auto",
@@ -209,6 +214,7 @@ def _run() -> dict[str, Any]:
             "timeout": {**_TIME, "default": "60s", "description": "Of one call."},
             "trial_timeout": {**_TIME, "description": "Of one trial; timeout times its turns unless given."},
             "retries": _RETRIES,
+            "patience": _PATIENCE,
             "budget": {"type": "string", "pattern": MONEY_PATTERN, "examples": ["$5", "5 usd"]},
             "max_time": {**_TIME, "description": "Of the whole run."},
         }
@@ -221,6 +227,7 @@ def _judge() -> dict[str, Any]:
         "concurrency": {**_CONCURRENCY, "description": "Calls at once."},
         "timeout": {**_TIME, "default": "60s", "description": "Of one call."},
         "retries": _RETRIES,
+        "patience": _PATIENCE,
     }
     model = {
         "model": _TEXT,

@@ -183,6 +183,11 @@ def duration(value: Any, place: ValueCursor) -> Fraction | None:
     return amount_value(value, place, seconds, LONGEST_TIME, "a time such as 60s", _TIME_HINT)
 
 
+def patience(value: Any, place: ValueCursor) -> Fraction | None:
+    """A time with its unit, in seconds; it may be 0."""
+    return Fraction(0) if seconds(value) == 0 else duration(value, place)
+
+
 def concurrency(value: Any, place: ValueCursor) -> int | Literal["auto"] | None:
     """The number of calls at once, or `auto`; None after noting a problem."""
     if value == "auto":
@@ -205,6 +210,7 @@ _RUN: Mapping[str, Callable[[Any, ValueCursor], Any]] = {
     "timeout": duration,
     "trial_timeout": duration,
     "retries": lambda given, at: whole_number(given, at, 0, MOST_RETRIES),
+    "patience": patience,
     "budget": lambda given, at: amount_value(
         given, at, usd, _MOST_USD, "money such as $5 or 5 usd", "write $5 or 5 usd"
     ),

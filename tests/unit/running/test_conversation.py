@@ -172,7 +172,7 @@ def test_attempts_are_those_of_the_turn_that_needed_most() -> None:
     for calls in (1, 3, 2):
         questions = [conversation.question() for _ in range(calls)]
         assert len({question.turn for question in questions}) == 1
-        assert conversation.attempts == calls
+        assert conversation.tries.attempts == calls
         found = conversation.take(ANSWERED)
     assert found is not None
     assert found.attempts == 3

@@ -6,11 +6,15 @@ the environment are not used. Cookies are not kept between calls, because trials
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import ssl
 import time
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Protocol, Self
 
 import aiohttp
@@ -19,7 +23,15 @@ from yarl import URL
 
 import highbar
 from highbar.errors import InputError, Problem
-from highbar.running.agents.http_outcomes import BUSY, MarkingConnector, busy_attempt, failed_attempt, status_in_words
+from highbar.running.agents.http_outcomes import (
+    BUSY,
+    NEEDS_TLS,
+    MarkingConnector,
+    busy_attempt,
+    failed_attempt,
+    status_in_words,
+    without_quota,
+)
 from highbar.running.agents.replies import MOST_OF_AN_ERROR, too_large
 from highbar.running.calls import Attempt
 from highbar.running.standing_still import StandingStill
@@ -31,6 +43,8 @@ _KEEPING = frozenset({307, 308})
 _REDIRECTS = frozenset({301, 302, 303}) | _KEEPING
 _CONNECT = 30.0
 """Seconds to connect, but at most 90 % of the call's timeout: a failed connection must not look like a slow agent."""
+_HANDSHAKE = 5.0
+"""Seconds to find out whether a port speaks TLS."""
 _GZIP = 16 + zlib.MAX_WBITS
 _ENCODINGS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": zlib.MAX_WBITS}
 
@@ -40,8 +54,8 @@ class Exchange:
 
     `failure` is set if there was no usable response: the server was busy, or the connection broke. Otherwise `status`
     and `received` are those of the response, and `problem` says why it cannot be used, if so. `is_late`: the problem is
-    a timeout. `is_cut`: the connection broke. `stood_still`: this process did not run for a part of the time, so
-    that the latency is not known.
+    a timeout. `is_cut`: the connection broke. `is_unread`: what was sent got no response that is HTTP. `stood_still`:
+    this process did not run for a part of the time, so that the latency is not known.
     """
 
     def __init__(self) -> None:
@@ -50,7 +64,7 @@ class Exchange:
         self.status = 0
         self.failure: Attempt | None = None
         self.problem: str | None = None
-        self.is_late = self.is_cut = self.stood_still = False
+        self.is_late = self.is_cut = self.is_unread = self.stood_still = False
 
     @property
     def latency_ms(self) -> float | None:
@@ -75,6 +89,8 @@ class HttpEndpoint:
             self._headers.update(more)
         _refuse_control_characters(self._headers)
         self._who = who
+        self._is_unknown = self.address.scheme == "http"  # whether the address may be of a port that speaks TLS
+        self._tls: asyncio.Future[bool] | None = None
         self._session: aiohttp.ClientSession | None = None
         self._still = StandingStill()
 
@@ -92,6 +108,8 @@ class HttpEndpoint:
 
     async def __aexit__(self, *_: object) -> None:
         await self._still.__aexit__()
+        if self._tls is not None:
+            self._tls.cancel()
         if self._session is not None:
             await self._session.close()
 
@@ -105,13 +123,25 @@ class HttpEndpoint:
             async with self._still.timeout(timeout):
                 await self._post(exchange, body, timeout, most)
         except TimeoutError:
-            exchange.problem = f"timed out after {timeout:g} s"
-            exchange.is_late = True
+            if exchange.failure is None:  # otherwise only the body of a refusal did not come
+                exchange.problem = f"timed out after {timeout:g} s"
+                exchange.is_late = True
         exchange.stood_still = self._still.has_since(began)
         if exchange.stood_still and exchange.is_cut:  # perhaps because nobody read the reply
             reason = "the connection broke while Highbar was stopped"
             exchange.failure = Attempt("infrastructure", reason=reason)
+        elif self._is_unknown and await self._is_wrong_protocol(exchange):
+            exchange.failure = Attempt("infrastructure", reason=NEEDS_TLS, refusal=NEEDS_TLS)
         return exchange
+
+    async def _is_wrong_protocol(self, exchange: Exchange) -> bool:
+        """Whether plain HTTP was sent to a port that speaks TLS. Some servers say nothing then, others 400."""
+        if exchange.status != HTTPStatus.BAD_REQUEST and not exchange.is_unread:
+            self._is_unknown = self._is_unknown and exchange.failure is not None
+            return False
+        if self._tls is None:
+            self._tls = asyncio.ensure_future(_speaks_tls(self.address))
+        return await asyncio.shield(self._tls)
 
     async def _post(self, exchange: Exchange, body: bytes, timeout: float, most: int) -> None:  # noqa: ASYNC109 - as above
         try:
@@ -119,15 +149,17 @@ class HttpEndpoint:
         except (aiohttp.ClientError, OSError) as error:
             exchange.failure = failed_attempt(error, exchange.latency_ms)
             exchange.is_cut = not isinstance(error, aiohttp.ClientResponseError)
+            exchange.is_unread = not isinstance(error, aiohttp.ClientConnectorError)
             return
         except _NotFollowed as error:
             exchange.problem = str(error)
             return
         async with response:
             if response.status in BUSY:
-                exchange.failure = busy_attempt(
-                    response.status, response.headers.get("Retry-After"), exchange.latency_ms
-                )
+                retry_after = response.headers.get("Retry-After")
+                exchange.failure = busy_attempt(response.status, retry_after, exchange.latency_ms)
+                await _receive(response, exchange, most)
+                exchange.failure = without_quota(exchange.failure, response.status, bytes(exchange.received))
             else:
                 exchange.status = response.status
                 await _receive(response, exchange, most)
@@ -144,6 +176,19 @@ class HttpEndpoint:
             response.close()
             address = _redirect_target(response, address)
         raise _NotFollowed(f"more than {_MOST_REDIRECTS} redirects")
+
+
+async def _speaks_tls(address: URL) -> bool:
+    """Whether something at this host and port shakes hands by TLS. Nothing is sent, so the certificate is no matter."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_HANDSHAKE):
+            _, writer = await asyncio.open_connection(address.host, address.port, ssl=context)
+            writer.transport.abort()  # a proper end of TLS takes another round trip
+            await asyncio.sleep(0)
+            return True
+    return False
 
 
 async def _receive(response: aiohttp.ClientResponse, exchange: Exchange, most: int) -> None:

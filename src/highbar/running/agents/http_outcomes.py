@@ -29,21 +29,38 @@ REFUSALS = frozenset({401, 403, 404})
 """Responses that a wrong key or address causes."""
 LONGEST_WAIT = 60.0
 """Seconds that a server may ask to wait."""
-_SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
+_SECONDS = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 _NOT_LOOKED_UP = frozenset(getattr(socket, name, None) for name in ("EAI_MEMORY", "EAI_SYSTEM")) - {None}
 _WORDS = {529: "Overloaded"}
+NOT_HTTP = "the reply is not HTTP"
+NEEDS_TLS = "this port speaks TLS, so the address begins with https://"
+_NO_QUOTA = "insufficient_quota"
 _MARK = "highbar_answering"
 
 
 def busy_attempt(status: int, retry_after: str | None, latency_ms: float | None) -> Attempt:
-    """The attempt of a call that the server could not take."""
+    """The attempt of a call for which the server has no room now."""
     return Attempt(
         "infrastructure",
         reason=status_in_words(status),
         latency_ms=latency_ms,
         retry_after=wait(retry_after, datetime.now(UTC)),
+        busy=True,
         limited=status in LIMITED,
     )
+
+
+def without_quota(attempt: Attempt, status: int, data: bytes) -> Attempt:
+    """The attempt as a wrong key, if the body of a 429 says that the key may make no calls at all; else unchanged."""
+    try:
+        document = decode_reply(data) if status == HTTPStatus.TOO_MANY_REQUESTS else None
+    except MalformedReply:
+        return attempt
+    error = document.get("error") if isinstance(document, dict) else None
+    if not isinstance(error, dict) or error.get("code") != _NO_QUOTA:
+        return attempt
+    reason = f"{attempt.reason}: {_NO_QUOTA}"
+    return Attempt("infrastructure", reason=reason, latency_ms=attempt.latency_ms, refusal=reason)
 
 
 def status_in_words(status: int) -> str:
@@ -97,15 +114,21 @@ def _message(document: Any) -> str:
 
 def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float | None) -> Attempt:
     """The attempt of a request that got no response."""
-    if _had_begun(error) or isinstance(error, aiohttp.ClientResponseError):
-        cut_off = not isinstance(error, aiohttp.ClientResponseError)
-        reason = "the connection broke during the reply" if cut_off else "the reply is not HTTP"
-        return Attempt("error", reason=reason, latency_ms=latency_ms)
+    if isinstance(error, aiohttp.ClientResponseError):
+        return Attempt("error", reason=NOT_HTTP, latency_ms=latency_ms, refusal=NOT_HTTP)
+    if _had_begun(error):
+        return Attempt("error", reason="the connection broke during the reply", latency_ms=latency_ms)
     number = _system_number(error)
-    if number == errno.ECONNREFUSED:
-        refused = "connection refused"
-        return Attempt("infrastructure", reason=refused, latency_ms=latency_ms, refusal=refused)
-    return Attempt("infrastructure", reason=_connection_failure(error, number), latency_ms=latency_ms)
+    reason = "connection refused" if number == errno.ECONNREFUSED else _connection_failure(error, number)
+    refusal = reason if number == errno.ECONNREFUSED or _is_of_a_wrong_address(error) else None
+    return Attempt("infrastructure", reason=reason, latency_ms=latency_ms, refusal=refusal)
+
+
+def _is_of_a_wrong_address(error: aiohttp.ClientError | OSError) -> bool:
+    """Whether a name does not resolve, a certificate is not accepted, or there is no TLS."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return not _is_of_this_machine(error.os_error)
+    return isinstance(error, aiohttp.ClientSSLError)
 
 
 def _system_number(error: aiohttp.ClientError | OSError) -> int | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
+from highbar.running.pacing import AllowedRate
 from highbar.running.retries import Backoff
 from highbar.running.watched import Fact
 from highbar.suite.parts import Judge
@@ -68,6 +69,10 @@ class Asker(Protocol):
 
     def take_facts(self) -> list[Fact]:
         """What the processes of Python judges read since the last time. The answers so far rest on nothing else."""
+
+    @property
+    def allowance(self) -> AllowedRate | None:
+        """What its server allowed; None if that is not known. Of several judges, that of the slowest one."""
 
 
 def sum_if_known(first: _Number | None, *others: _Number | None) -> _Number | None:

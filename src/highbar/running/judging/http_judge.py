@@ -22,11 +22,14 @@ from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply, short
 from highbar.running.agents.secrets import redactor
 from highbar.running.agents.wire_formats import FORMATS
+from highbar.running.calls import Attempt
 from highbar.running.judging import sum_if_known, wire
 from highbar.running.judging.call_slots import CallSlots
 from highbar.running.judging.prompt import TOOL, prompt
 from highbar.running.judging.reply import Unusable, read_calls, read_text
-from highbar.running.retries import Backoff
+from highbar.running.pacing import AllowedRate
+from highbar.running.retries import Backoff, RetryRule, Tries
+from highbar.running.stopping import ENOUGH_REFUSALS
 from highbar.running.watched import Fact
 from highbar.suite.parts import Agent, Judge
 
@@ -41,6 +44,8 @@ _COMPLAINTS = frozenset({400, 404, 422})
 """Responses of endpoints to a form of structured output that they do not know."""
 _OBJECTIONS = frozenset({400, 413, 422})
 """Responses of endpoints to a conversation that is too long, or that their filter blocks."""
+_TROUBLED = Attempt("infrastructure")
+"""An attempt without a usable response, which is not the question's fault."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -49,7 +54,8 @@ class _Inquiry:
 
     def __init__(self, question: JudgeQuestion, form: int, cap_name: wire.CapName, cap: int) -> None:
         self.question, self.form, self.cap_name, self.cap = question, form, cap_name, cap
-        self.attempts = self.failures = 0
+        self.tries = Tries()
+        self.began = 0.0  # when the last request began
         self.is_doubled = self.is_again = False
         self.model: str | None = None
         self.tokens: int | None = 0
@@ -66,6 +72,9 @@ class HttpJudge:
 
     def __init__(self, judge: Judge, environment: Mapping[str, str], backoff: Backoff) -> None:
         self._judge, self._backoff = judge, backoff
+        self._rule: RetryRule | None = None  # from the first question on
+        self._refused = 0  # calls before anything was answered that a wrong key or address may have caused
+        self._wrong = ("", "")  # how the last of them failed, and what that is called
         self._timeout = float(judge.timeout)
         agent = Agent("http", judge.base_url or "", key=judge.key)
         self._redactor = redactor(agent, environment)
@@ -75,6 +84,7 @@ class HttpJudge:
         self._slots = CallSlots(judge.concurrency, _START, _MOST)
         self._forms = wire.FORMS[judge.format]
         self._form = 0
+        self._is_reached = False  # whether it has answered anything
         self._is_proven = False  # whether the endpoint has accepted this form
         self._cap_name: wire.CapName = "max_tokens"
         self._cap = max(LEAST_CAP, judge.max_tokens or 0)
@@ -88,12 +98,21 @@ class HttpJudge:
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """Return what the judge found, or why it found nothing."""
+        if self._rule is None:
+            now = asyncio.get_running_loop().time()
+            self._rule = RetryRule(self._judge.retries, float(self._judge.patience), self._backoff, now)
         asked = _Inquiry(question, self._form, self._cap_name, self._cap)
-        found = self._next_step(asked, await self._post(asked))
-        while isinstance(found, float):
-            await asyncio.sleep(found)  # occupies no slot
+        while self._refused < ENOUGH_REFUSALS:  # nobody should wait for retries at a wrong address
             found = self._next_step(asked, await self._post(asked))
-        return found
+            if not isinstance(found, float):
+                return found
+            await asyncio.sleep(found)  # occupies no slot
+        return self._failure(asked, *self._wrong)
+
+    @property
+    def allowance(self) -> AllowedRate | None:
+        """What its server allowed; None if that is not known."""
+        return self._slots.pace.allowance
 
     def take_facts(self) -> list[Fact]:
         """Nothing: it runs elsewhere."""
@@ -102,17 +121,21 @@ class HttpJudge:
     async def _post(self, asked: _Inquiry) -> Exchange:
         text = prompt(asked.question, again=asked.is_again)
         body = _encode(wire.request_body(self._judge, text, self._forms[asked.form], asked.cap_name, asked.cap))
-        exchange: Exchange | None = None
-        began = await self._slots.take()
+        slot = await self._slots.take(self._is_hopeful)
+        asked.began = slot.began
+        attempt: Attempt | None = None
         try:
-            asked.attempts += 1
+            asked.tries.attempts += 1
             exchange = await self._endpoint.post(body, self._timeout, _LARGEST)
+            attempt = exchange.failure or Attempt(
+                "infrastructure" if exchange.is_late else "answered", latency_ms=exchange.latency_ms
+            )
         finally:
-            failure = None if exchange is None else exchange.failure
-            is_answer = exchange is not None and failure is None and not exchange.is_late
-            latency = exchange.latency_ms if is_answer and exchange is not None else None
-            self._slots.give_back(began, latency, limited=failure is not None and failure.limited)
+            self._slots.give_back(slot, attempt)
         return exchange
+
+    def _is_hopeful(self, now: float) -> bool:
+        return self._rule is not None and self._rule.is_hopeful(now)
 
     # --- after a request -----------------------------------------------------------------------
 
@@ -121,25 +144,34 @@ class HttpJudge:
         if (failure := exchange.failure) is not None:
             if failure.outcome == "error":  # the reply broke off, and may have cost something
                 asked.spend(None, None)
-            return self._retry_later(asked, failure.reason or "no answer", failure.retry_after, failure.refusal)
+            return self._retry_later(asked, failure.reason or "no answer", failure)
         if exchange.problem is not None:
             asked.spend(None, None)
             if not exchange.status and not exchange.is_late:  # a redirect that is not followed
                 return self._failure(asked, exchange.problem)
             return self._retry_later(asked, exchange.problem)
+        self._note_answer()
         if exchange.is_ok:
             return self._read(asked, exchange)
         if exchange.status in _TROUBLE:
             return self._retry_later(asked, self._status(exchange))
         return 0.0 if self._change_form(asked, exchange) else self._refusal(asked, exchange)
 
-    def _retry_later(
-        self, asked: _Inquiry, reason: str, retry_after: float | None = None, refusal: str | None = None
-    ) -> JudgeAnswer | float:
-        asked.failures += 1
-        if asked.failures > self._judge.retries:
-            return self._failure(asked, reason, refusal)
-        return self._backoff.wait(asked.failures, retry_after)
+    def _retry_later(self, asked: _Inquiry, reason: str, attempt: Attempt = _TROUBLED) -> JudgeAnswer | float:
+        if attempt.refusal is None:
+            self._is_reached, self._refused = True, 0
+        elif not self._is_reached:
+            self._refused += 1
+            self._wrong = (reason, attempt.refusal)
+        now = asyncio.get_running_loop().time()
+        wait = None if self._rule is None else self._rule.wait(asked.tries, attempt, asked.began, now)
+        return self._failure(asked, reason, attempt.refusal) if wait is None else wait
+
+    def _note_answer(self) -> None:
+        """Note that the endpoint answers, whatever it says."""
+        self._is_reached, self._refused = True, 0
+        if self._rule is not None:
+            self._rule.answered(asyncio.get_running_loop().time())
 
     def _change_form(self, asked: _Inquiry, exchange: Exchange) -> bool:
         """Switch to another form of the request, and return whether there is one to try.
@@ -223,7 +255,7 @@ class HttpJudge:
         return JudgeAnswer(
             found,
             asked.model or self._judge.model,
-            attempts=asked.attempts,
+            attempts=asked.tries.attempts,
             tokens_used=asked.tokens,
             cost_usd=asked.cost,
             form=self._forms[asked.form],
@@ -237,7 +269,7 @@ class HttpJudge:
             failure=reason,
             refusal=refusal,
             unusable=unusable,
-            attempts=asked.attempts,
+            attempts=asked.tries.attempts,
             tokens_used=asked.tokens,
             cost_usd=asked.cost,
             form=self._forms[asked.form],

@@ -6,6 +6,7 @@ The queue has only the offsets of answers, so that a slow judge does not fill th
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Self
@@ -15,6 +16,7 @@ from highbar.running.folder import RunFolder, open_answers, open_judgments
 from highbar.running.judging import Asker
 from highbar.running.judging.identity import JudgeIdentity
 from highbar.running.judging.questions import canary_question, question_of, statements_of
+from highbar.running.pacing import AllowedRate
 from highbar.running.progress import ProgressState
 from highbar.running.records import CanaryJudged, JudgeRead, TrialEnded, TrialJudged
 from highbar.running.stopping import ENOUGH_REFUSALS, StopRequest
@@ -47,6 +49,8 @@ class RunJudge:
         self._workers: list[asyncio.Task[None]] = []
         self._error: BaseException | None = None
         self._refused = 0
+        self._answered = 0
+        self._failures: Counter[str] = Counter()
         self._is_accepted = False
         self._stack = ExitStack()
         self._answer_at: Callable[[int], TrialEnded]
@@ -63,6 +67,16 @@ class RunJudge:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
         self._stack.close()
+
+    @property
+    def allowance(self) -> AllowedRate | None:
+        """What the judge's server allowed; None if that is not known."""
+        return self._asker.allowance
+
+    @property
+    def no_answer(self) -> str | None:
+        """Why most questions have no answer, if no question has one."""
+        return None if self._answered else next((why for why, _ in self._failures.most_common(1)), None)
 
     def add(self, ended: TrialEnded, offset: int) -> None:
         """Queue a trial that has ended and is recorded at `offset`, if its scenario has statements."""
@@ -146,6 +160,10 @@ class RunJudge:
 
     async def _ask(self, question: JudgeQuestion) -> JudgeAnswer:
         answer = await self._asker.ask(question)
+        if answer.failure is None:
+            self._answered += 1
+        else:
+            self._failures[answer.failure] += 1
         if not self._is_accepted:
             self._note_refusal(answer)
         return answer

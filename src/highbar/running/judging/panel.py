@@ -10,6 +10,7 @@ from typing import Self
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
 from highbar.running.judging import Asker, sum_if_known
+from highbar.running.pacing import AllowedRate
 from highbar.running.watched import Fact
 
 
@@ -38,6 +39,12 @@ class JudgePanel:
     def take_facts(self) -> list[Fact]:
         """What any of them read."""
         return [fact for judge in self._judges for fact in judge.take_facts()]
+
+    @property
+    def allowance(self) -> AllowedRate | None:
+        """What the server of the slowest judge allowed; None if that is not known."""
+        known = [judge.allowance for judge in self._judges if judge.allowance is not None]
+        return min(known, key=lambda one: one.per_second, default=None)
 
 
 def majority_answer(question: JudgeQuestion, answers: Sequence[JudgeAnswer], names: Sequence[str]) -> JudgeAnswer:

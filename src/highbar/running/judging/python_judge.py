@@ -60,6 +60,10 @@ class PythonJudge:
         found, failure, unusable = await self._call(question)
         return self._answer(found, failure, 2, unusable=unusable)
 
+    @property
+    def allowance(self) -> None:
+        """Nothing: a function says of no limit."""
+
     def take_facts(self) -> list[Fact]:
         """What the function read since the last time, if it is in a repository."""
         facts = self._function.facts
@@ -78,13 +82,12 @@ class PythonJudge:
         """The judgments; why there are none, if so; and whether the function is to blame for that."""
         messages = [canonical_value(message) for message in question.conversation]
         given = {"statements": dict(question.statements), "messages": messages}
-        began = await self._slots.take()
-        latency: float | None = None
+        slot = await self._slots.take()
+        attempt: Attempt | None = None
         try:
             attempt = await self._function.call(AgentCall("", 1, (), None, given, self._timeout))
-            latency = attempt.latency_ms
         finally:
-            self._slots.give_back(began, latency)
+            self._slots.give_back(slot, attempt)
         if attempt.outcome != "answered" or attempt.reply is None:
             return {}, short(attempt.reason or "no answer"), attempt.outcome != "infrastructure"
         try:

@@ -36,8 +36,8 @@ def judge_at(server: JudgeServer, **keys: Any) -> Judge:
 
 
 def patient(judges: tuple[Judge, ...], timeout: float = PATIENCE, **keys: Any) -> tuple[Judge, ...]:
-    """The judges with these settings, which do not give up while the machine is busy."""
-    return tuple(replace(judge, timeout=Fraction(timeout), **keys) for judge in judges)
+    """The judges with these settings, which do not give up while the machine is busy, but if there is no room."""
+    return tuple(replace(judge, **{"timeout": Fraction(timeout), "patience": Fraction(0), **keys}) for judge in judges)
 
 
 def ask(
