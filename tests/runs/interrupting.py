@@ -46,7 +46,7 @@ CHECKS: tuple[dict[str, Any], ...] = (
 )
 NEVER: tuple[dict[str, Any], ...] = ({"contains": "SECRET"}, {"matches": "pass(word|phrase)"})
 MOST_RESUMES = 12
-LEFT_OUT = {"latency_ms", "attempts"}
+LEFT_OUT = {"latency_ms", "attempts", "highbar_run"}
 
 
 def attempt(seed: int, folder: Path) -> str:

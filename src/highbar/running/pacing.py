@@ -26,6 +26,7 @@ _FIRST_WAIT = 0.25
 _RARER = 12
 """While all is refused, the next call begins after this part of the time since the first refusal."""
 _LONGEST_WAIT = 60.0
+"""Seconds: a server that asks for more, or takes less, is asked once a minute all the same."""
 _ENOUGH_TAKEN = 20
 """Calls that were taken between refusals, so that the rate is known well enough."""
 _TO_DOUBLE = 80
