@@ -374,6 +374,24 @@ def test_h151_what_nobody_needs_may_be_missing(tmp_path):
     assert outcome(judged_at_main(Path(sys.executable), root)) == "pass"
 
 
+def test_h151_a_folder_that_looks_like_the_repository_of_a_submodule_runs_nothing(tmp_path):
+    """Git would fetch what it lacks by the program that the folder's configuration names."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    own = {"evals/suite.json": suite("quality:polite"), "evals/quality.py": ROUGH}
+    inner = commit(root, files(STRICT, **own))
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{inner[::-1]},sub")
+    git(root, "commit", "--quiet", "--message=sub")
+    options = "[core]\nbare = true\nrepositoryformatversion = 1\n[extensions]\npartialClone = o\n"
+    options += (
+        f'[remote "o"]\nurl = "ext::sh -c touch% {tmp_path}/ran"\npromisor = true\n[protocol "ext"]\nallow = always\n'
+    )
+    inside = {"HEAD": "ref: refs/heads/x", "config": options, "objects/x": "", "refs/x": ""}
+    put(root / "sub", inside)
+    assert outcome(judged_at_main(Path(sys.executable), root)) == "pass"
+    assert not (tmp_path / "ran").exists()
+
+
 def test_h151_attributes_and_filters_of_the_change_have_no_say_in_the_copy(tmp_path):
     root = tmp_path / "repository"
     root.mkdir()

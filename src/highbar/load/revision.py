@@ -19,9 +19,10 @@ _NOT_A_REF = re.compile(r"^-|[\x00-\x20\x7f:?*\[\\]|\.\.|\{/|^$")
 """Text that could be an option, a range, a search or the name of a file, or that git forbids in a ref."""
 _OPTIONS = (
     *("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbiguousRefs=true"),
-    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"),
 )
-"""A replaced object would be another file under the same commit, an ambiguous name another commit. A file
+"""A replaced object would be another file under the same commit, an ambiguous name another commit. A tracked folder
+may look like a bare repository, whose configuration names programs: it must not be taken for a submodule. A file
 system monitor is a program that git's configuration names."""
 _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
 _FILE_MODE = ("100644", "100755")
@@ -304,8 +305,9 @@ def _git(*arguments: str, stdin: bytes = b"") -> bytes:
 def run_git(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run git with these arguments. Raises InputError if it could not be run at all; a failure is in the result."""
     command: Sequence[str] = ("git", *_OPTIONS, *arguments)
-    # No questions, no locks, and messages in English, since some are searched for above.
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    # No questions, no locks, nothing fetched, and messages in English, since some are searched for above.
+    alone = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", **alone}
     try:
         return subprocess.run(  # noqa: S603 - no shell; a ref that could be an option is refused above
             command, input=stdin, capture_output=True, timeout=_PATIENCE, check=False, env=environment
