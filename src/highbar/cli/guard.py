@@ -18,6 +18,7 @@ from itertools import pairwise
 from types import FrameType
 
 from highbar.errors import InputError, Problem, ReportError
+from highbar.interrupts import interrupt_all
 
 FAILED = 1
 REFUSED = 2
@@ -120,6 +121,7 @@ def _signals(received: list[int]) -> Iterator[None]:
 
     def stop(number: int, _frame: FrameType | None) -> None:
         received.append(number)
+        interrupt_all()
         raise Stopped
 
     try:

@@ -23,6 +23,7 @@ from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, file_relation, source_parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
+from highbar.interrupts import interrupted_by_signals
 from highbar.model import ResultsFile
 from highbar.model.job import EngineChoice, Table
 from highbar.model.reduction import Records, Reduction
@@ -93,7 +94,9 @@ def over_results(files: Sequence[ResultsFile], table: Table | None, choice: Engi
     else:
         engine = DuckDBEngine((), table.rows, as_json=table.as_json, memory_limit=choice.memory_limit)
     try:
-        yield engine
+        # Otherwise the other threads of DuckDB go on until the query is finished, and closing waits for them.
+        with interrupted_by_signals(engine.interrupt):
+            yield engine
     finally:
         engine.close()
 

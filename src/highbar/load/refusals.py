@@ -38,6 +38,8 @@ def explain_refusals(results: Results) -> Iterator[None]:
 
     try:
         yield
+    except duckdb.InterruptException:
+        raise  # nothing is wrong with the results
     except (duckdb.Error, InputError) as error:
         if isinstance(error, InputError) and _explains_itself(error):
             raise _with_places(error, results) from None
