@@ -6,6 +6,8 @@ import errno
 import os
 from collections.abc import Iterator
 
+from highbar.errors import InputError
+
 SCARCE = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 """What the operating system says if there is too little of something."""
 NO_THREAD = "this system allows no more threads"
@@ -13,7 +15,7 @@ _LIMITS = {
     "memory": "out of memory; free some, or raise the limit (ulimit -v, ulimit -d, the container's memory)",
     "threads": "this system allows no more threads or processes; raise the limit (ulimit -u, the container's pids.max)",
     "files": "this system allows no more open files; raise the limit (ulimit -n)",
-    "disk": "make room on the disk",
+    "disk": "no room is left on the disk",
     "java": "the Java process of Spark has ended; it may have run out of memory",
 }
 _NUMBERS = {
@@ -24,6 +26,7 @@ _NUMBERS = {
     errno.ENOSPC: "disk",
     errno.EDQUOT: "disk",
 }
+_AMBIGUOUS = frozenset({errno.EAGAIN, errno.ENOSPC, errno.EDQUOT})
 _CLASSES = {"OutOfMemoryException": "memory", "Py4JNetworkError": "java"}
 """Of libraries that may not be installed, and are not loaded here."""
 
@@ -37,19 +40,22 @@ def is_no_thread(error: BaseException) -> bool:
     return type(error) is RuntimeError and error.args == ("can't start new thread",)
 
 
-def machine_fault(error: BaseException, *, also_again: bool = True) -> str | None:
+def machine_fault(error: BaseException) -> str | None:
     """What this machine lacks and what to do, if that caused the error; else None.
 
-    Without `also_again`, EAGAIN does not count: beside other errors it usually means that a file is not ready.
+    An input can be refused for many reasons, so for an InputError only what has no other meaning counts.
     """
+    is_refusal = isinstance(error, InputError)
     for one in _causes(error):
-        kind = _CLASSES.get(type(one).__name__)
+        kind = None if is_refusal else _CLASSES.get(type(one).__name__)
         if isinstance(one, MemoryError):
             kind = "memory"
         elif is_no_thread(one):
             kind = "threads"
-        elif isinstance(one, OSError) and (also_again or one.errno != errno.EAGAIN):
-            kind = _NUMBERS.get(one.errno or 0, kind)
+        elif isinstance(one, OSError) and not (is_refusal and one.errno in _AMBIGUOUS):
+            # Something was not ready, and was tried again: that is usual, and caused nothing.
+            is_usual = one.errno == errno.EAGAIN and one not in (error, error.__cause__)
+            kind = None if is_usual else _NUMBERS.get(one.errno or 0)
         if kind is not None:
             return _LIMITS[kind]
     return None

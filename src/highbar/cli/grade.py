@@ -71,6 +71,7 @@ def command(
     named = files.paths_named(results)
     runs = [path for path in named if folders.results_in(path) is not None]
     with ExitStack() as stack:
+        stack.enter_context(streams.progress_bar(quiet=quiet, doing="grading"))
         if runs:
             if len(runs) < len(named) or "-" in results:
                 raise InputError(Problem("run folders and other results cannot be graded together", hint="grade each"))

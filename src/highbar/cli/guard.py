@@ -1,7 +1,8 @@
 """Run one command line and return its exit code. 0, 1 and 3 are verdicts, so no failure may exit with them.
 
 0  pass      1  fail      2  nothing could be judged      3  inconclusive
-4  internal error, or a report could not be written       130, 143  interrupted, terminated
+4  internal error, the machine lacks something, or a report could not be written
+129, 130, 143  the terminal was closed, interrupted, terminated
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from types import FrameType
 
 from highbar.errors import InputError, Problem, ReportError
 from highbar.interrupts import interrupt_all
+from highbar.scarcity import machine_fault
 
 FAILED = 1
 REFUSED = 2
@@ -94,6 +96,8 @@ def _run_command(arguments: list[str], received: list[int]) -> int:
 
         return dispatch(arguments)
     except InputError as error:
+        if (lack := machine_fault(error)) is not None:
+            return _say_failure(f"{lack} ({error.problems[0].message})" if error.problems else lack)
         return _say_refusal(error.problems, arguments)
     except ReportError as error:
         return _say_failure(str(error))
@@ -117,7 +121,7 @@ def _few_collections() -> Iterator[None]:
 
 @contextmanager
 def _signals(received: list[int]) -> Iterator[None]:
-    """Raise `Stopped` on SIGINT and SIGTERM, and append the signal's number to `received`."""
+    """Raise `Stopped` on the signals that stop a command, and append the signal's number to `received`."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         received.append(number)
@@ -125,7 +129,7 @@ def _signals(received: list[int]) -> Iterator[None]:
         raise Stopped
 
     try:
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, stop) for number in stopping_signals()}
     except ValueError:  # not the main thread: its signals are not ours to take
         yield
         return
@@ -134,6 +138,14 @@ def _signals(received: list[int]) -> Iterator[None]:
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)
+
+
+def stopping_signals() -> tuple[signal.Signals, ...]:
+    """The signals that stop a command. A hang-up is not one of them if it is ignored, as below `nohup`."""
+    hang_up: signal.Signals | None = getattr(signal, "SIGHUP", None)  # not on every system
+    if hang_up is None or signal.getsignal(hang_up) == signal.SIG_IGN:
+        return (signal.SIGINT, signal.SIGTERM)
+    return (signal.SIGINT, signal.SIGTERM, hang_up)
 
 
 def _say_refusal(problems: Iterable[Problem], arguments: list[str]) -> int:
@@ -173,7 +185,9 @@ def _say_failure(message: str) -> int:
 
 
 def _say_stopped(number: int) -> int:
-    _say_failure(f"stopped by {signal.Signals(number).name}")
+    from highbar.cli import streams  # as above
+
+    streams.say(f"highbar: stopped by {signal.Signals(number).name}", after_ctrl_c=number == signal.SIGINT)
     return KILLED_BY + number
 
 
@@ -182,4 +196,6 @@ def _say_crash(error: BaseException) -> int:
         import traceback  # only for debugging
 
         traceback.print_exception(error)
+    if (lack := machine_fault(error)) is not None:
+        return _say_failure(lack)
     return _say_failure(f"internal error: {type(error).__name__}: {error} (HIGHBAR_DEBUG=1 shows where it arose)")

@@ -308,14 +308,15 @@ def _prepare(
 
     if choices.resume is not None:
         _refuse_beside_resume(suite, choices)
-        prepared = preparing.prepare_resume(
-            Path(choices.resume),
-            os.environ,
-            choices.settings(),
-            checkout(os.environ),
-            rerun_changed=choices.rerun_changed,
-            refuse=refuse,
-        )
+        with streams.progress_bar(quiet=reports.quiet, doing=f"reading {choices.resume}"):
+            prepared = preparing.prepare_resume(
+                Path(choices.resume),
+                os.environ,
+                choices.settings(),
+                checkout(os.environ),
+                rerun_changed=choices.rerun_changed,
+                refuse=refuse,
+            )
         if prepared.regraded and not reports.quiet:
             named = some(prepared.regraded, 5)
             streams.say(f"note: files of checks have changed; the answers are graded anew by them: {named}")
@@ -332,7 +333,8 @@ def _prepare(
             hint = f"name the suite, or write one: highbar init --agent makes {SUITE}, a policy and a tiny agent"
             raise InputError(Problem(f"there is no {SUITE} here", hint=hint))
         options = choices.options(bar.agent_version, policy)
-        prepared = preparing.prepare(Path(file), options, os.environ, checkout=checkout(os.environ))
+        with streams.progress_bar(quiet=reports.quiet, doing=f"reading {file}"):
+            prepared = preparing.prepare(Path(file), options, os.environ, checkout=checkout(os.environ))
         _say_notes(prepared.suite)
         _warn_of_texts(prepared.suite, policy, bar.slices)
         if policy is not None and policy.suite is not None:

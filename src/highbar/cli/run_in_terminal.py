@@ -19,13 +19,16 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from highbar.cli import streams
+from highbar.cli.guard import Stopped, stopping_signals
 from highbar.cli.streams import DRAWN_EVERY, in_background
+from highbar.errors import ReportError
 from highbar.language.phrases import count
 from highbar.report.visible import visible
 from highbar.running.execution import FinishedRun, run_prepared
 from highbar.running.grading import says_failed
-from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, progress_line
+from highbar.running.progress import COST_UNKNOWN, PLAIN_EVERY, ProgressState, cost_text, duration_text, progress_line
 from highbar.running.stopping import NothingCalled, StopRequest
+from highbar.scarcity import machine_fault
 from highbar.store.run_document import RESULTS, JudgeOfRun, is_run_folder
 
 if TYPE_CHECKING:  # only for annotations
@@ -75,15 +78,21 @@ def _run(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, q
         return run_prepared(prepared, stop, count_failures=not quiet, until=until)
     except NothingCalled:
         return None
-    except BaseException:
-        if stop.stage and is_run_folder(prepared.path):
-            streams.say(_how_to_go_on(prepared.path))
+    except BaseException as error:
+        if isinstance(error, Stopped) or not is_run_folder(prepared.path):
+            raise
+        go_on = _how_to_go_on(prepared.path)
+        lack = str(error) if isinstance(error, ReportError) else machine_fault(error)
+        if lack is not None:  # a disk that is full, for example
+            raise ReportError(f"{lack}; {go_on}") from error
+        if stop.stage:
+            streams.say(go_on)
         raise
 
 
 @contextmanager
 def _stop_on_signals(stop: StopRequest) -> Iterator[list[int]]:
-    """On the first Ctrl-C, start nothing new and wait for what runs; on the second, or SIGTERM, stop at once.
+    """On the first Ctrl-C, start nothing new and wait for what runs; on the second, or SIGTERM or SIGHUP, stop at once.
 
     Yields the list of the signals received so far.
     """
@@ -92,17 +101,17 @@ def _stop_on_signals(stop: StopRequest) -> Iterator[list[int]]:
     def request(number: int, frame: FrameType | None) -> None:
         received.append(number)
         stop.request()
-        if number == signal.SIGTERM:
+        if number != signal.SIGINT:
             stop.request()
         elif len(received) == 1:
-            streams.say("highbar: finishing what runs; press Ctrl-C again to stop at once")
+            streams.say("highbar: finishing what runs; press Ctrl-C again to stop at once", after_ctrl_c=True)
         previous = before[signal.Signals(number)]
         # While answers are graded, for example, nothing watches for requests: only the earlier handler can stop it.
         if stop.stage == 2 and not stop.is_watched and callable(previous):
             previous(number, frame)
 
     # Before the first is replaced: `request` may be called while the second is.
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in stopping_signals()}
     try:
         for number in before:
             signal.signal(number, request)
@@ -158,10 +167,12 @@ def _draw(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
 
 
 def _print(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
+    seen: set[str] = set()
     while not done.wait(PLAIN_EVERY):
-        stream.writelines(
-            visible(text) + "\n" for text in (progress_line(state, time.monotonic()), *_open_rules(state))
-        )
+        line = progress_line(state, time.monotonic(), left_out=seen)
+        if cost_text(state) == COST_UNKNOWN:
+            seen.add(COST_UNKNOWN)  # once is enough
+        stream.writelines(visible(text) + "\n" for text in (line, *_open_rules(state)))
         stream.flush()
 
 
@@ -188,7 +199,7 @@ def _summary_lines(done: FinishedRun) -> Iterator[str]:
     if counts.undecided:
         parts.append(f"{counts.undecided} {'not needed' if is_decided else 'without an answer'}")
     cost = cost_text(done.progress)
-    spent = f", {cost}" if cost is not None and cost != "cost unknown" else ""
+    spent = f", {cost}" if cost is not None and cost != COST_UNKNOWN else ""
     took = f" in {duration_text(summary.seconds)}" if summary.seconds >= _LONG else ""
     yield f"{count(counts.trials, 'trial')}{took}: {', '.join(parts)}{spent}"
     if not counts.answered and not counts.errors and summary.no_answer is not None:

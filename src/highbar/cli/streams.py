@@ -67,9 +67,13 @@ def print_described(files: Iterable[str], describe: Callable[[str, Display], str
     return 0
 
 
-def say(message: str) -> None:
-    """Write one line to standard error, with control characters made visible."""
-    _write_error(visible(message) + "\n")
+def say(message: str, *, after_ctrl_c: bool = False) -> None:
+    """Write one line to standard error, with control characters made visible.
+
+    `after_ctrl_c`: a terminal has shown ^C on its present line, so a new one begins.
+    """
+    begin = "\n" if after_ctrl_c and sys.stderr is not None and sys.stderr.isatty() else ""
+    _write_error(f"{begin}{visible(message)}\n")
 
 
 def send_commands(lines: str) -> None:
@@ -147,14 +151,17 @@ def watching(*, quiet: bool) -> Iterator[JobWatch]:
 
 
 @contextmanager
-def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """Yield a function to call with the share that is done; None if no bar is shown. Erases the bar at the end."""
+def progress_bar(*, quiet: bool, doing: str = "reading") -> Iterator[Callable[[float], None] | None]:
+    """Yield a function to call with the share that is done; None if no bar is shown. Erases the bar at the end.
+
+    A block moves as long as no share is known. `doing` says what takes so long.
+    """
     stream = sys.stderr
     if quiet or stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
     share = [0.0]
-    with in_background(lambda done: _draw_until(done, share, stream)):
+    with in_background(lambda done: _draw_until(done, share, stream, visible(doing))):
         yield lambda done_share: share.__setitem__(0, done_share)
 
 
@@ -168,7 +175,11 @@ def in_background(show: Callable[[threading.Event], None]) -> Iterator[None]:
             show(done)
 
     thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # this system allows no more threads
+        yield
+        return
     try:
         yield
     finally:
@@ -176,14 +187,14 @@ def in_background(show: Callable[[threading.Event], None]) -> Iterator[None]:
         thread.join()
 
 
-def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> None:
+def _draw_until(done: threading.Event, share: list[float], stream: TextIO, doing: str) -> None:
     """Redraw at fixed times, not on each report: engines report progress rarely, and for some of their work never."""
     start = time.monotonic()
     if done.wait(_PATIENCE):
         return
     while not done.wait(DRAWN_EVERY):
         seconds = time.monotonic() - start
-        stream.write(f"{_ERASE}reading [{_bar(share[0], seconds)}] {seconds:.0f} s")
+        stream.write(f"{_ERASE}{doing} [{_bar(share[0], seconds)}] {seconds:.0f} s")
         stream.flush()
     stream.write(_ERASE)
     stream.flush()

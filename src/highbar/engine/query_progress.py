@@ -20,7 +20,11 @@ def report_progress(progress: Callable[[float], None], share: Callable[[], float
             progress(share())
 
     thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # this system allows no more threads
+        yield
+        return
     try:
         yield
     finally:

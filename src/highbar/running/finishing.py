@@ -19,6 +19,7 @@ from highbar.running.journal import JournalEnd
 from highbar.running.journal_state import JournalState
 from highbar.running.origin import digest, origin_of
 from highbar.running.preparing import Prepared, open_functions
+from highbar.running.progress import ProgressState
 from highbar.running.records import TrialEnded
 from highbar.running.rows import line
 from highbar.store.run_document import (
@@ -73,7 +74,8 @@ def grade_run(
         origin = origin_of(run.history, prepared.suite)
         grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments, origin=origin)
         recorded = stack.enter_context(folder.open_answers(run.path))
-        rows = write_results(result_lines(run.history, recorded, grader))
+        prepared.progress.to_grade = sum(prepared.plan.trials.values())
+        rows = write_results(_counted(result_lines(run.history, recorded, grader), prepared.progress))
     document = describe(run.history, run.end, rows, prepared.suite, version)
     return document if judge is None else replace(document, judge=judge())
 
@@ -128,6 +130,14 @@ def _agent(settings: Mapping[str, Any], version: str | None) -> AgentOfRun:
     target = settings["target"]
     text = target if isinstance(target, str) else shlex.join(target)
     return AgentOfRun(settings["kind"], text, version or settings.get("version"), digest(settings))
+
+
+def _counted(lines: Iterator[bytes], progress: ProgressState) -> Iterator[bytes]:
+    """The lines; the progress says how many are left."""
+    for one in lines:
+        progress.to_grade = max(0, progress.to_grade - 1)
+        yield one
+    progress.to_grade = 0
 
 
 # --- rows -------------------------------------------------------------------------------------

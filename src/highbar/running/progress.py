@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 
 import msgspec
@@ -13,6 +13,7 @@ from highbar.model import Decision, RuleResult, Verdict
 
 PLAIN_EVERY = 10.0
 """Seconds between two lines if the output is not a terminal."""
+COST_UNKNOWN = "cost unknown"
 _RECENT = 30
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 
@@ -52,6 +53,7 @@ class ProgressState(Struct):
     in_flight: int = 0
     waiting: int = 0
     to_judge: int = 0
+    to_grade: int = 0
     at_once: int = 0
     cost_usd: Decimal = Decimal(0)
     cost_unknown: int = 0
@@ -70,13 +72,15 @@ class ProgressState(Struct):
         return (self.done - self.recent[0][1]) / (now - self.recent[0][0])
 
 
-def progress_line(state: ProgressState, now: float, width: int | None = None) -> str:
-    """The line for a terminal of this width. If it is too long, parts are left out, the least important first.
+def progress_line(state: ProgressState, now: float, width: int | None = None, *, left_out: Collection[str] = ()) -> str:
+    """The line for a terminal of this width, without the parts `left_out`.
+
+    If it is too long, more parts are left out, the least important first.
 
     >>> progress_line(ProgressState(planned=500, done=120, failed=3, errors=1, in_flight=8), now=0.0)
     '120/500 done, 3 failed, 1 error, 8 in flight'
     """
-    parts = [*_parts(state, now)]
+    parts = [part for part in _parts(state, now) if part[1] not in left_out]
     while width is not None and len(parts) > 1 and len(", ".join(text for _, text in parts)) > width:
         parts.remove(max(parts, key=lambda part: part[0]))
     text = ", ".join(text for _, text in parts)
@@ -95,6 +99,8 @@ def _parts(state: ProgressState, now: float) -> Iterator[tuple[int, str]]:
         yield 8, f"{state.waiting} waiting for a retry"
     if state.to_judge:
         yield 3, f"{state.to_judge} to judge"
+    if state.to_grade:
+        yield 3, f"{state.to_grade} to grade"
     pace = state.per_second(now)
     if pace is not None:
         yield 7, f"{pace:.1f}/s"
@@ -114,7 +120,7 @@ def cost_text(state: ProgressState) -> str | None:
     cost = f"${state.cost_usd:.2f}" if state.cost_usd >= 1 else f"${state.cost_usd:.2g}"
     if not state.cost_unknown:
         return cost if state.cost_usd else None
-    return f"{cost} + {state.cost_unknown} unknown" if state.cost_usd else "cost unknown"
+    return f"{cost} + {state.cost_unknown} unknown" if state.cost_usd else COST_UNKNOWN
 
 
 def duration_text(seconds: float) -> str:
