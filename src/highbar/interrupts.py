@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
-_running: list[Callable[[], object]] = []
-
-
-@contextmanager
-def interrupted_by_signals(interrupt: Callable[[], object]) -> Iterator[None]:
-    """While the context is open, a signal that ends the command calls `interrupt`, which must not wait."""
-    _running.append(interrupt)
-    try:
-        yield
-    finally:
-        _running.remove(interrupt)
+RUNNING: list[Callable[[], object]] = []
+"""Functions to call if a signal ends the command. They must not wait."""
 
 
 def interrupt_all() -> None:
     """Interrupt whatever runs. A failure does not matter: it has ended already."""
-    for interrupt in tuple(_running):
+    for interrupt in tuple(RUNNING):
         with suppress(Exception):
             interrupt()

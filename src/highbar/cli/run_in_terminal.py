@@ -79,11 +79,11 @@ def _run(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, q
     except NothingCalled:
         return None
     except BaseException as error:
-        if isinstance(error, Stopped) or not is_run_folder(prepared.path):
+        if not is_run_folder(prepared.path):
             raise
         go_on = _how_to_go_on(prepared.path)
         lack = str(error) if isinstance(error, ReportError) else machine_fault(error)
-        if lack is not None:  # a disk that is full, for example
+        if lack is not None and not isinstance(error, Stopped):  # a disk that is full, for example
             raise ReportError(f"{lack}; {go_on}") from error
         if stop.stage:
             streams.say(go_on)

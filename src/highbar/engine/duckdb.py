@@ -23,7 +23,7 @@ from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, file_relation, source_parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
-from highbar.interrupts import interrupted_by_signals
+from highbar.interrupts import RUNNING
 from highbar.model import ResultsFile
 from highbar.model.job import EngineChoice, Table
 from highbar.model.reduction import Records, Reduction
@@ -93,11 +93,12 @@ def over_results(files: Sequence[ResultsFile], table: Table | None, choice: Engi
         engine = DuckDBEngine(files, memory_limit=choice.memory_limit)
     else:
         engine = DuckDBEngine((), table.rows, as_json=table.as_json, memory_limit=choice.memory_limit)
+    # Otherwise the other threads of DuckDB go on until the query is finished, and closing waits for them.
+    RUNNING.append(engine.interrupt)
     try:
-        # Otherwise the other threads of DuckDB go on until the query is finished, and closing waits for them.
-        with interrupted_by_signals(engine.interrupt):
-            yield engine
+        yield engine
     finally:
+        RUNNING.remove(engine.interrupt)
         engine.close()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import resource
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -27,6 +29,9 @@ OF_THE_RESULTS = {
 }  # fmt: skip
 """The exceptions of DuckDB that a results file can cause; any other is our fault, or the machine's."""
 
+_LEAST = {resource.RLIMIT_AS: 640 * 2**20, resource.RLIMIT_DATA: 128 * 2**20}
+"""Bytes that must be left below each limit of memory."""
+
 
 @contextmanager
 def explain_refusals(results: Results) -> Iterator[None]:
@@ -34,6 +39,7 @@ def explain_refusals(results: Results) -> Iterator[None]:
     if results.is_remote:  # its rows cannot be looked at one by one
         yield
         return
+    _refuse_little_memory()
     import duckdb  # for its exceptions; the engine needs it anyway, and 0.1 s of start-up is too much for others
 
     try:
@@ -44,6 +50,16 @@ def explain_refusals(results: Results) -> Iterator[None]:
         if isinstance(error, InputError) and _explains_itself(error):
             raise _with_places(error, results) from None
         raise _explain(error, results) from error
+
+
+def _refuse_little_memory() -> None:
+    """Raise MemoryError if a limit of this process leaves too little for DuckDB, which may crash then."""
+    for limit, least in _LEAST.items():
+        if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY:
+            try:
+                mmap.mmap(-1, least, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+            except OSError:
+                raise MemoryError from None
 
 
 def _explains_itself(error: InputError) -> bool:

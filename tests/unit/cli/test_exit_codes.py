@@ -187,7 +187,7 @@ def test_a_signal_exits_with_its_own_code(project, number, code):
 def test_an_internal_error_exits_4_with_one_line(project):
     program = (
         "import sys, highbar.pipeline, highbar.cli\n"
-        "def check(*arguments, **options): raise MemoryError('no more \\x1b[31m')\n"
+        "def check(*arguments, **options): raise ValueError('no more \\x1b[31m')\n"
         "highbar.pipeline.check_result = check\n"
         "sys.exit(highbar.cli.run_guarded(['check', 'results.jsonl']))\n"
     )
@@ -202,7 +202,7 @@ def test_an_internal_error_exits_4_with_one_line(project):
         assert done.returncode == 4
         assert done.stdout == b""
         assert (b"Traceback" in done.stderr) == traced
-        assert rb"internal error: MemoryError: no more \x1b[31m" in done.stderr.splitlines()[-1]
+        assert rb"internal error: ValueError: no more \x1b[31m" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.process
