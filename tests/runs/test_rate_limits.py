@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.limiters import Bucket, Limiter
 
 from tests import faulty_server as faulty
 from tests import judge_server as judges
 from tests.commandline import judged, refused
 from tests.faulty_server import Step, serving
-from tests.limiters import Bucket, Limiter
 from tests.runs.judged_projects import asks, judged_project
 from tests.runs.projects import Project, scenarios
 

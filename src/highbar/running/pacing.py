@@ -33,6 +33,8 @@ _TO_DOUBLE = 80
 """Calls without a refusal after which the pace is twice the known rate."""
 _ENOUGH_AT_ONCE = 6
 """Calls at once while no rate is known."""
+_LATE = 0.005
+"""Seconds by which timers are late: without them a fast pace would be too slow."""
 _WORTH_SAVING = 10
 """Calls that may begin at once after all was refused for so long. Fewer are no window that has begun anew."""
 _MOST_MISSED, _BELOW_FASTEST = 1.15, 0.95
@@ -92,7 +94,8 @@ class Pace:
         self._begun += 1
         if self._episode is not None:
             gap = self._gap(now)
-            self._due = max(self._due, now - max(self._credit, gap)) + gap
+            # A call that begins much too late does not let the next one begin early: it could be too early.
+            self._due = max(self._due, now - max(self._credit, min(gap, _LATE))) + gap
         return self._wait
 
     def taken(self, now: float, wait: int, latency: float) -> None:

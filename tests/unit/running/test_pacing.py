@@ -8,6 +8,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from bench.limiters import Bucket, Limiter, SlidingWindow, Storm, Window
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from highbar.running.pacing import AllowedRate, Pace
 from highbar.running.retries import Backoff
 from highbar.running.scheduling import Timing
 from highbar.running.summary import Summary
-from tests.limiters import Bucket, Limiter, SlidingWindow, Storm, Window
 from tests.scheduled import ScheduledRun
 from tests.scripted_agent import ANSWERED, ScriptedAgent, suite_of, work_of
 from tests.virtual_time import VirtualLoop, in_virtual_time

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from bench.limiters import Bucket
+
 from highbar.running.calls import Attempt
 from highbar.running.judging.call_slots import CallSlots
-from tests.limiters import Bucket
 from tests.scripted_agent import ANSWERED, LIMITED
 from tests.virtual_time import VirtualLoop, in_virtual_time
 

@@ -21,6 +21,7 @@ class Bucket:
         self._tokens, self._at = float(depth), 0.0
 
     def refuse(self, now: float) -> float | None:
+        """See `Limiter`."""
         self._tokens = min(self.depth, self._tokens + (now - self._at) * self.per_second)
         self._at = now
         if self._tokens < 1:
@@ -37,6 +38,7 @@ class Window:
         self._window, self._taken = -1, 0
 
     def refuse(self, now: float) -> float | None:
+        """See `Limiter`."""
         window = int(now // self.seconds)
         if window != self._window:
             self._window, self._taken = window, 0
@@ -54,6 +56,7 @@ class SlidingWindow:
         self._taken: deque[float] = deque()
 
     def refuse(self, now: float) -> float | None:
+        """See `Limiter`."""
         while self._taken and self._taken[0] <= now - self.seconds:
             self._taken.popleft()
         if len(self._taken) >= self.calls:
@@ -69,4 +72,5 @@ class Storm:
         self.begins, self.ends = begins, ends
 
     def refuse(self, now: float) -> float | None:
+        """See `Limiter`."""
         return self.ends - now if self.begins <= now < self.ends else None
