@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from tests import faulty_server as faulty
 from tests import judge_server as judges
 from tests.commandline import judged, refused
 from tests.faulty_server import Step, serving
+from tests.patience import wait_for
 from tests.runs.judged_projects import asks, judged_project
-from tests.runs.projects import Project, scenarios
+from tests.runs.projects import Project, finished, scenarios
 
 YES = faulty.answers("yes")
 DOWN = {"retries": 0, "patience": "0s"}
@@ -100,6 +102,24 @@ def test_a_limit_of_the_judge_loses_no_judgment_and_the_end_says_what_it_allowed
         judged(done, "pass")
     assert project.document()["judge"]["failed"] == 0
     assert "note: the judge's server allowed about " in done.err
+
+
+@pytest.mark.process
+def test_a_judge_without_room_holds_up_nobody_who_stops_the_run(tmp_path: Path) -> None:
+    def plan(_asked: judges.Asked) -> judges.JudgeStep:
+        return judges.status(503) if is_down else judges.answers()
+
+    is_down = True
+    with judged_project(tmp_path, [asks("S0", "I cannot.")], plan) as project:
+        judge = {"model": "m", "base_url": project.judge.base_url, "timeout": "2s", "patience": "1h"}
+        project.write([asks("S0", "I cannot.")], judge=judge)
+        with project.started("run", "suite.json", "--output", "out", "--no-check") as process:
+            wait_for(lambda: len(project.judge.calls) > 2, "the judge was not asked")
+            process.send_signal(signal.SIGINT)
+            assert finished(process).exit == 130
+        is_down = False
+        judged(project.resume(), "pass")
+        assert len(project.agent.calls) == 1
 
 
 def test_a_resume_goes_on_where_patience_ended(tmp_path: Path) -> None:

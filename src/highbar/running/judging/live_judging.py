@@ -48,6 +48,7 @@ class RunJudge:
         self._queue: asyncio.Queue[_Work] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
         self._error: BaseException | None = None
+        self._longest = max((float(judge.timeout) for judge in identity.judges), default=0.0)  # of a call
         self._refused = 0
         self._answered = 0
         self._failures: Counter[str] = Counter()
@@ -84,14 +85,16 @@ class RunJudge:
             self._put((ended.id, ended.trial, offset))
 
     async def finish(self) -> None:
-        """Wait until everything is judged; after one stop request, for questions in flight; after two, for nothing."""
-        done = asyncio.ensure_future(self._queue.join())
+        """Wait until everything is judged; after one stop request, for calls in flight; after two, for nothing."""
+        done, loop = asyncio.ensure_future(self._queue.join()), asyncio.get_running_loop()
 
         def changed() -> None:
             if self._stop.stage == 2:
                 done.cancel()
+            elif self._stop.stage == 1:  # a question may wait much longer for a judge without room
+                loop.call_later(self._longest, done.cancel)
 
-        with self._stop.watched(asyncio.get_running_loop(), changed):
+        with self._stop.watched(loop, changed):
             changed()
             await asyncio.wait([done])
         if self._error is not None:
