@@ -98,7 +98,9 @@ def attempt(seed: int, folder: Path) -> str:
     random = Random(seed)
     is_judge = random.random() < 0.4
     ways = [random.choice((*CERTAIN, *CERTAIN, *LOOKING, *DOUBTFUL)) for _ in range(random.randint(1, 4))]
-    good = [random.random() < 0.6 for _ in ways]
+    # Often one part alone says no, and a change of it would be enough.
+    bad = random.choice((None, *range(len(ways)), *range(len(ways))))
+    good = [n != bad for n in range(len(ways))]
     parts = [way(n, good[n]) for n, way in enumerate(ways)]
     files = {name: content for each, _ in parts for name, content in each.items()}
     tested = [f"    {line}\n" for _, lines in parts for line in (*lines.splitlines(), "all_said.append(said)")]
@@ -108,7 +110,8 @@ def attempt(seed: int, folder: Path) -> str:
     second = "def polite(answer):\n    return ask()\n"
     second += "def judge(asked):\n    found = ask()\n    return {name: found for name in asked['statements']}\n"
     commit(folder, {**files, **_of_every_run(is_judge), "evals/quality.py": first + second})
-    kinds = [_change(random, folder, files) for _ in range(random.randint(0, 2))]
+    likely = sorted(files if bad is None or random.random() < 0.2 else parts[bad][0])
+    kinds = [_change(random, folder, random.choice(likely), files) for _ in range(random.choice((0, 1, 1, 2)))]
     with mock.patch.dict(os.environ, {"PYTHONPATH": str(folder / "src")}):
         made = run(folder, "run", "evals/suite.json", "--output", "runs/one", "--no-check", process=True)
         if made.exit != 0:
@@ -134,9 +137,8 @@ def _of_every_run(is_judge: bool) -> dict[str, Any]:
     return {"highbar.json": POLICY, "evals/suite.json": suite, "evals/agent.py": AGENT, ".gitignore": ignored}
 
 
-def _change(random: Random, folder: Path, files: dict[str, str]) -> str:
+def _change(random: Random, folder: Path, name: str, files: dict[str, str]) -> str:
     """Change one file, or the folder that it is in."""
-    name = random.choice(sorted(files))
     path = folder / name
     kind = random.choice(("said", "said", "gone", "link", "outside", "folder", "beside", "flag"))
     if kind == "said" and path.is_file():
