@@ -86,7 +86,14 @@ def test_h147_the_working_folder_became_a_link_to_another_one_of_main(tmp_path: 
     done = subprocess.run(command, cwd=tmp_path / "agents" / "a", capture_output=True, check=False, text=True)
     assert done.returncode == 3, done.stderr
     reason = json.loads(done.stdout)["rules"][-1]["reason"]
-    assert reason == "agents/a is a link, which leads to the working folder"
+    assert reason == "a link leads to the working folder: agents/a → b"
+
+
+def test_h147_the_folder_in_which_a_run_began_became_a_link_to_another_one_of_main(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": STRICT, "agents/a/suite.json": HARD, "agents/b/suite.json": EASY})
+    linked(tmp_path, "agents/a", "b")
+    ran(tmp_path, "agents/b/suite.json")  # as a command in agents/a records it
+    held(tmp_path, verdict="inconclusive")
 
 
 def test_h147_a_link_of_main_itself_is_not_followed_either(tmp_path: Path) -> None:

@@ -130,13 +130,28 @@ def add(draw: random.Random, root: Path) -> None:
 
 def link(draw: random.Random, root: Path) -> None:
     """Replace a folder or a file by a link to another one of main."""
-    places = [root / name for name in FOLDERS] if draw.random() < 0.6 else sorted(root.glob("*/**/*.json"))
-    place, other = draw.sample(places, 2)
+    if draw.random() < 0.5:
+        inside = draw.choice(["", "/evals"])
+        place, other = root / f"agent{inside}", root / f"demo{inside}"
+        place, other = (place, other) if draw.random() < 0.8 else (other, place)
+    else:
+        place, other = draw.sample([*(root / name for name in FOLDERS), *sorted(root.glob("*/**/*.json"))], 2)
     if place.is_symlink() or not place.exists() or place in other.parents or other in place.parents:
         return
     target = os.path.relpath(other, place.parent)
     shutil.rmtree(place) if place.is_dir() else place.unlink()
     place.symlink_to(target)
+
+
+def choose(draw: random.Random, root: Path) -> None:
+    """Name another suite, or another version, in the policy."""
+    path = root / "agent" / "highbar.json"
+    if path.is_file():
+        found = json.loads(path.read_text())
+        found["suite"] = draw.choice(["evals/suite.json", "evals/other.json", "../demo/evals/suite.json"])
+        if draw.random() < 0.5:
+            found["agent_version"] = draw.choice(VERSIONS)
+        path.write_text(json.dumps(found))
 
 
 def move(draw: random.Random, root: Path) -> None:
@@ -153,7 +168,7 @@ def move(draw: random.Random, root: Path) -> None:
         one.unlink()
 
 
-CHANGES: tuple[Callable[[random.Random, Path], None], ...] = (edit, edit, add, link, link, move)
+CHANGES: tuple[Callable[[random.Random, Path], None], ...] = (edit, choose, add, link, link, move)
 
 
 # --- judging ----------------------------------------------------------------------------------
@@ -197,7 +212,7 @@ def ran(
 def suite_run(root: Path, named: Json, given: str) -> str:
     """The suite that is run: that of the policy, else the one that the pipeline names."""
     found = named.get("suite") if isinstance(named, dict) else None
-    return f"agent/{found}" if found is not None and (root / "agent" / found).is_file() else given
+    return f"agent/{found}" if isinstance(found, str) and (root / "agent" / found).is_file() else given
 
 
 def attempt(seed: int, folder: Path) -> str:

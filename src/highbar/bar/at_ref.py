@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from highbar import measure, pipeline
 from highbar import policy as policies
 from highbar.bar import regrading
-from highbar.bar.differences import differences, refuse_other_digest
+from highbar.bar.differences import differences, digest_of, refuse_other_digest
 from highbar.bar.merging import merge_verdicts, problems_there
 from highbar.bar.on_demand import with_readers
 from highbar.bar.policy_there import (
@@ -41,6 +41,7 @@ from highbar.model import (
     Verdict,
 )
 from highbar.model.job import SILENT, Job, JobWatch
+from highbar.model.origin import read_origin
 from highbar.model.quarantine import AutoQuarantine
 from highbar.model.requests import Request, covering
 from highbar.verdicts import CheckResult
@@ -103,7 +104,8 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
             except InputError as error:
                 raise problems_there(error, there) from None
         doubts = (*graded.doubts, *_doubts(there))
-        words, suites = (*graded.differs, *doubts), _suites(there, before, here, graded)
+        words = (*graded.differs, *_demands(before, here, job), *doubts)
+        suites = _suites(there, before, here, graded)
         files = (*_files(there, path, here, job), *suites)
         differs = differences(there, files, suites, words, code=graded.code)
     # The file was read twice. If it was written in between, the two verdicts are about different results.
@@ -133,10 +135,19 @@ def _suites(there: Revision, before: Policy, here: Policy, graded: regrading.Reg
     return frozenset(path for path in (mine, theirs, *graded.files) if path)
 
 
+def _demands(before: Policy, here: Policy, job: Job) -> Iterator[str]:
+    """Digests of what a diff of files may lack: scenarios from more files than the suite's, a policy without a file."""
+    theirs, mine = (one.suite and one.suite.scenarios for one in (before, here))
+    if theirs and mine and theirs != mine:
+        yield f"scenarios that the suite demands: {digest_of(mine)}"
+    if isinstance(job.policy, Mapping):
+        yield f"a policy that is in no file: {digest_of(job.policy)}"
+
+
 def _doubts(there: Revision) -> Iterator[str]:
-    link = there.working_folder_link()
+    link = there.link_to(there.path("."))
     if link is not None:
-        yield f"{link} is a link, which leads to the working folder"
+        yield f"a link leads to the working folder: {link}"
 
 
 def _regraded(job: Job, now: CheckResult, there: Revision, before: Policy, rows: Path) -> regrading.Regraded:
@@ -151,7 +162,11 @@ def _regraded(job: Job, now: CheckResult, there: Revision, before: Policy, rows:
         return graded
     from highbar.bar.copied_rows import with_copies  # few results are rows of runs
 
-    return with_copies(graded, job.results, there, before, rows)
+    found = with_copies(graded, job.results, there, before, rows)
+    if found.doubts == graded.doubts:
+        return found
+    suites = {origin.id.partition("-")[2] for text, _ in now.sums.origins if (origin := read_origin(text)) is not None}
+    return replace(found, differs=(*found.differs, f"graded by the suite {', '.join(sorted(suites))}"))
 
 
 def _only_here(then: CheckResult, there: Revision) -> Iterator[str]:

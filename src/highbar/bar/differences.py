@@ -14,6 +14,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -70,13 +71,18 @@ def differences(
     if not (differ or words or others):
         return BarDifferences()
     listed = [[one.path, _sha256(one.before), _sha256(one.now), one.link] for one in differ]
-    digest = hashlib.sha256(json.dumps([listed, list(words), others]).encode()).hexdigest()
+    digest = digest_of([listed, list(words), others])
     lines = [line for one in differ for line in _diff(one, there)]
     lines += [f"{count(len(others), 'other file')} that code of checks may use:", *others] if others else []
     lines += words
     more = len(lines) - _MOST_LINES
     text = "\n".join([*lines[:_MOST_LINES], *([_more(more)] if more > 0 else [])])
-    return BarDifferences(tuple(map(_listed, differ)), _encodable(text), digest[:32])
+    return BarDifferences(tuple(map(_listed, differ)), _encodable(text), digest)
+
+
+def digest_of(value: Any) -> str:
+    """The digest of a value of JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def refuse_other_digest(given: str, found: BarDifferences, there: Revision) -> None:

@@ -7,8 +7,6 @@ schemas that they name, are those of the ref too.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePath, PurePosixPath
@@ -18,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from highbar.bar.differences import digest_of
 from highbar.errors import InputError
 from highbar.language.phrases import count, some, some_and_more
 from highbar.load import files, folders
@@ -116,7 +115,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     own = _own_path(there, history.plan)
     files = () if own is None else (own,)
     if isinstance(found, str):
-        return Regraded(doubts=(found,), files=files)
+        return Regraded(doubts=(found,), files=files, differs=(f"scenarios of the run: {digest_of(history.digests)}",))
     named, suite = found
     files = (*files, named)
     doubts: tuple[str, ...] = ()
@@ -210,6 +209,9 @@ def _suite_of_plan(there: Revision, plan: RunPlan) -> tuple[str, Suite] | str:
     name = PurePath(plan.suite_file).name
     if path is None:
         return f"the policy at {there.ref} names no suite, and {name}, by which the run was graded, is outside of it"
+    link = there.link_to(path)
+    if link is not None:
+        return f"the policy at {there.ref} names no suite, and a link leads to the folder of {path}: {link}"
     if not there.has(path):
         return f"the policy at {there.ref} names no suite, and {there.ref} has no {path}, by which the run was graded"
     suite = _read_suite(there, path)
@@ -292,7 +294,7 @@ def _of_scenarios(history: JournalState, suite: Suite, path: str) -> Iterator[st
     before = {id_: scenario.digest for id_, scenario in suite.scenarios.items()}
     changed = sorted((id_, before.get(id_), now) for id_, now in history.digests.items() if before.get(id_) != now)
     if changed:
-        yield f"{count(len(changed), 'scenario')} of {path}: {hashlib.sha256(json.dumps(changed).encode()).hexdigest()}"
+        yield f"{count(len(changed), 'scenario')} of {path}: {digest_of(changed)}"
 
 
 def _of_judge(history: JournalState, suite: Suite, path: str) -> Iterator[str]:

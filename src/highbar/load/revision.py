@@ -69,20 +69,21 @@ class Revision(Struct, frozen=True):
         parts = [part for part in self.path(os.curdir).split("/") if part != "."]
         return ["/".join(parts[:end]) for end in range(len(parts), -1, -1)]
 
-    def working_folder_link(self) -> str | None:
-        """A link that is something else at the ref, and leads to the working folder or one above it; None if none does.
+    def link_to(self, path: str) -> str | None:
+        """A link beside a path in the repository that leads to it or above it, and is something else at the ref.
 
-        Whoever replaced a folder by it may have chosen in which folder the command runs.
+        With its text; None if there is none. Whoever replaced a folder by it may have chosen where a command runs.
         """
-        here = os.path.realpath(os.curdir)
+        here = os.path.realpath(self.root / path)
         listed = self.tracked_now()
-        for path in sorted({place for name in listed for place in (name, *_folders_above(name))}):
-            place = self.root / path
-            if not place.is_symlink() or os.path.commonpath((here, to := os.path.realpath(place))) != to:
+        for name in sorted({place for one in listed for place in (one, *_folders_above(one))}):
+            place = self.root / name
+            is_beside = place.is_symlink() and not f"{path}/".startswith(f"{name}/")
+            if not is_beside or os.path.commonpath((here, to := os.path.realpath(place))) != to:
                 continue
-            mode = self.mode(path)
-            if mode is not None and (mode != _LINK or self._link(path) != os.fsencode(place.readlink())):
-                return path
+            mode = self.mode(name)
+            if mode is not None and (mode != _LINK or self._link(name) != os.fsencode(place.readlink())):
+                return f"{name} → {place.readlink()}"
         return None
 
     def has(self, path: str) -> bool:
