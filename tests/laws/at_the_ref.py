@@ -83,12 +83,16 @@ def tree(draw: random.Random) -> dict[str, Json]:
     return {**files, ".gitignore": "runs\nresults.jsonl\n"}
 
 
+def documents(root: Path) -> list[Path]:
+    return sorted(path for agent in ("agent", "demo") for path in (root / agent).rglob("*.json") if path.is_file())
+
+
 # --- what a change does -----------------------------------------------------------------------
 
 
 def edit(draw: random.Random, root: Path) -> None:
     """Make another file of the same kind, or change one value of it."""
-    path = draw.choice(sorted(root.glob("*/**/*.json")))
+    path = draw.choice(documents(root))
     make = policy if path.name == "highbar.json" else suite if path.name != "schema.json" else None
     found = json.loads(path.read_text())
     if make is None:
@@ -119,7 +123,7 @@ def change_scenario(draw: random.Random, found: Json) -> None:
 
 def add(draw: random.Random, root: Path) -> None:
     """Add trivial scenarios to every suite."""
-    for path in root.glob("*/evals/[so]*e*.json"):
+    for path in documents(root):
         found = json.loads(path.read_text())
         if "scenarios" in found:
             number = draw.choice([1, 20])
@@ -135,7 +139,7 @@ def link(draw: random.Random, root: Path) -> None:
         place, other = root / f"agent{inside}", root / f"demo{inside}"
         place, other = (place, other) if draw.random() < 0.8 else (other, place)
     else:
-        place, other = draw.sample([*(root / name for name in FOLDERS), *sorted(root.glob("*/**/*.json"))], 2)
+        place, other = draw.sample([*(root / name for name in FOLDERS), *documents(root)], 2)
     if place.is_symlink() or not place.exists() or place in other.parents or other in place.parents:
         return
     target = os.path.relpath(other, place.parent)
@@ -156,8 +160,8 @@ def choose(draw: random.Random, root: Path) -> None:
 
 def move(draw: random.Random, root: Path) -> None:
     """Swap two files, move one over another, or take one away."""
-    one = draw.choice(sorted(root.glob("*/**/*.json")))
-    alike = [path for path in sorted(root.glob("*/**/*.json")) if path != one and path.name[:5] == one.name[:5]]
+    one = draw.choice(documents(root))
+    alike = [path for path in documents(root) if path != one and path.name[:5] == one.name[:5]]
     other = draw.choice(alike or [one])
     first, second = one.read_text(), other.read_text()
     how = draw.random()
