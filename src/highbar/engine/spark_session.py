@@ -136,7 +136,7 @@ def _refuse_other(session: SparkSession, master: str | None) -> None:
 
 def _start(master: str | None) -> SparkSession:
     """A session in a Java of our own, or in that of spark-submit. Without a master it is that of Spark's settings."""
-    from py4j.protocol import Py4JError  # for errors that pyspark does not convert into its own
+    from py4j.protocol import Py4JError, Py4JNetworkError  # for errors that pyspark does not convert into its own
     from pyspark import SparkConf, SparkContext  # an optional extra
     from pyspark.errors import PySparkException  # an optional extra
     from pyspark.java_gateway import launch_gateway  # an optional extra
@@ -159,6 +159,10 @@ def _start(master: str | None) -> SparkSession:
         except KeyboardInterrupt:  # raised by pyspark's handler, which has replaced the caller's by now
             signal.signal(signal.SIGINT, previous)
             signal.raise_signal(signal.SIGINT)
+            raise
+        except ConnectionError as error:  # of our own Java: an address of a master is Java's to find
+            raise Py4JNetworkError(str(error)) from error
+        except Py4JNetworkError:
             raise
         except (PySparkException, Py4JError, RuntimeError, OSError) as error:
             hint = "is Java 17 or newer there, and the address of the master right?"

@@ -244,3 +244,28 @@ def test_a_refusal_is_printed_in_the_format_that_was_asked_for(tmp_path, name):
     assert done.exit == 2
     assert done.out == REPORTERS[name].refusal([Problem("no such file", "absent.jsonl")])
     assert done.err == ("" if name == "json" else "absent.jsonl: no such file\n")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("MemoryError()", "out of memory"),
+        ("OSError(24, 'Too many open files')", "no more open files"),
+        ("BlockingIOError(11, 'Resource temporarily unavailable')", "no more threads or processes"),
+        ('RuntimeError("can\'t start new thread")', "no more threads or processes"),
+        ("type('Py4JNetworkError', (Exception,), {})('Answer from Java side is empty')", "the Java process of Spark"),
+        ("ExceptionGroup('several', [MemoryError()])", "out of memory"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_internal_error(project, error, words):
+    program = (
+        "import sys, highbar.pipeline, highbar.cli\n"
+        f"def check(*arguments, **options): raise {error}\n"
+        "highbar.pipeline.check_result = check\n"
+        "sys.exit(highbar.cli.run_guarded(['check', 'results.jsonl']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (4, "", 1)
+    assert words in done.stderr
+    assert "internal error" not in done.stderr
