@@ -7,6 +7,9 @@
 - A formula: linearized. The influence of a scenario is what it adds by the gradient of the formula in the head, minus
   the same in the base.
 
+A rare and large influence makes the jackknife too short, linearized or not: only the bounds of shares and percentiles
+are known to hold. The others are shown, and decide no rule with confidence.
+
 Swapping the runs mirrors every interval.
 """
 
@@ -21,7 +24,7 @@ from msgspec import Struct
 from highbar.changes.record_sums import RecordSums
 from highbar.language.formula import operations
 from highbar.measure.intervals import FormulaBounds, doubt_of_trials, doubt_of_weights, weights_differ
-from highbar.measure.parts import Node, Size, is_share, is_weighted, parts_of
+from highbar.measure.parts import Node, Size, counts_scenarios, is_share, is_weighted, parts_of
 from highbar.model import Doubt, Percentile, Ratio
 from highbar.model.comparison import Factor
 from highbar.statistics.bounds import effective_clusters
@@ -37,6 +40,7 @@ from highbar.statistics.ratio import influence_difference, log_ratio_difference,
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 _ONE = Fraction(1)
+_UNKNOWN = "no interval is known to hold for the change of such sums or formulas between two runs"
 _Leaf = Node
 """A ratio, or the largest node of a formula that depends on one percentile and on nothing else that varies."""
 
@@ -52,28 +56,35 @@ class PairedRuns(Struct, frozen=True):
         """The bounds of head - share · base, and the factor head / base if the bounds come from it."""
         if isinstance(root, Ratio):
             if is_share(root):
-                same = self._share_bounds(root) if share == 1 else None
-                if same is not None:
-                    return same, None
+                found = self._share_bounds(root, share)
+                if found is not None:
+                    return found, None
             else:
                 factor = self.mean_factor(root)
                 if factor is not None:
                     return self._by_factor(root, factor, float(share)), factor
         return self._by_gradient(root, float(share)), None
 
-    def _share_bounds(self, ratio: Ratio) -> Interval | None:
-        """The bounds of a share; None if a scenario has different weights in the two runs."""
-        # With different weights, a change of weights would look like a change of the agent.
-        weights = self.base.linear(ratio.d)
-        if weights != self.head.linear(ratio.d):
+    def _share_bounds(self, ratio: Ratio, share: Fraction) -> Interval | None:
+        """The bounds of a share in the head - `share` · in the base; None if the weights of the two runs differ."""
+        if not self._weighs_the_same(ratio):
             return None
+        weights = self.head.linear(ratio.d)
         after, before = self.head.linear(ratio.z), self.base.linear(ratio.z)
-        counts = self._single_trial_counts(before, after, weights)
+        counts = self._single_trial_counts(before, after, weights) if share == 1 else None
         if counts is not None:
             return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
-        differences = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
+        differences = self.head.by_unit([a - share * b for a, b in zip(after, before, strict=True)])
         weight = self.head.by_unit(weights)
-        return paired_bounds(((differences[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
+        # Such a difference is from -share to 1, which a line takes to -1 to 1.
+        width, middle = (1 + share) / 2, (1 - share) / 2
+        units = (((differences[unit] - middle * weight[unit]) / width, weight[unit]) for unit in weight)
+        found = paired_bounds(units, self.alpha)
+        return Interval(*(float(middle) + float(width) * end for end in found)) if found else UNBOUNDED
+
+    def _weighs_the_same(self, ratio: Ratio) -> bool:
+        """Whether scenarios weigh the same in both runs; else a change of weights looks like one of values."""
+        return self.base.linear(ratio.d) == self.head.linear(ratio.d)
 
     def _single_trial_counts(
         self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
@@ -98,7 +109,12 @@ class PairedRuns(Struct, frozen=True):
             found = self._doubt_of(part)
             if found is not None:
                 return found
-        return None
+        return None if self._is_known_to_hold(root) else Doubt("sums", _UNKNOWN)
+
+    def _is_known_to_hold(self, root: Node) -> bool:
+        if isinstance(root, Ratio) and parts_of(root):
+            return is_share(root) and _is_given(root) and self._weighs_the_same(root)
+        return _is_leaf(root) or not parts_of(root)
 
     def _doubt_of(self, part: Ratio | Percentile) -> Doubt | None:
         if isinstance(part, Percentile):
@@ -199,6 +215,15 @@ class PairedRuns(Struct, frozen=True):
         units = list(dict.fromkeys(unit for column in columns for unit in column))
         first, second = ([column.get(unit, 0.0) for unit in units] for column in columns)
         return pearson_correlation(first, second)
+
+
+def _is_given(share: Ratio) -> bool:
+    """Whether the suite alone says what a share is of: scenarios, expectations, or positives. Answers cannot add to it.
+
+    Two runs of precision may happen to have as many predictions, but the next ones need not.
+    """
+    counted = {term.column for term, _ in share.d if not counts_scenarios(term)}
+    return counted <= {"expected"} or counted == {"tp", "fn"}
 
 
 # --- the gradient of a formula ----------------------------------------------------------------
