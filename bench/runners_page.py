@@ -19,34 +19,33 @@ own, and lets all of them run the same agent: a function that waits and says hel
 checks the answer for one word, and saves its results in its usual way. Telemetry and update checks are off.
 """
 COLUMNS = """
-- **Per trial**: what each further trial of 0 ms takes, called, checked and written: {trials:,} trials less {few:,}.
-- **× ideal**: {slow_trials} trials of 50 ms, from the first question to the last answer as the agent saw them, divided
-  by the least that they can take ({ideal:g} s).
+- **Per trial**: what each further trial of 0 ms takes: {trials:,} trials less {few:,}.
+- **× ideal**: {slow_trials} trials of 50 ms, from the first question to the last answer, divided by the least that they
+  can take ({ideal:g} s).
 - **Start**: the smallest run, of one trial, from the start of the process to its end.
 - **Memory**: the highest resident memory of all processes of the tool, for {memory_trials:,} trials of 0 ms.
 - **After `kill -9`**: all processes are killed when half of {slow_trials} trials are answered. So many of the answers
-  that the agent had given were not asked for again by the tool's own resume, or could be read from its files if it
-  has none.
+  were not asked for again by the tool's own resume, or could be read from its files if it has none.
 
-Processor time is of all cores. Each figure is the best of {turns} turns (start: {double}), in each of which
-every tool had one go; memory is of one run, and the kills of {turns} turns are added up.
+Processor time is of all cores. Each figure is the best of {turns} turns (start: {double}); memory is of one run, and the
+kills of {turns} turns are added up.
 
-Machine: {machine}. It was busy with other work, and not evenly: processor times are more exact than times, and × ideal
-may be too high for tools that need much processor time or the disk. Small differences between lines mean nothing.
+Machine: {machine}. It was busy with other work: small differences mean nothing, processor times are more exact than
+times, and × ideal may be too high for tools that need much processor time or the disk.
 """
 NOTES = """
 What to bear in mind:
 
-- The tools were built for different things. Inspect records a transcript of every event of a sample for its viewer.
-  promptfoo compares prompts and models, and fills a database for its web page. DeepEval grades answers with models,
-  and `evaluate()` never calls an agent: here its metric does. pydantic-evals is a library that keeps its report in
-  memory; our program writes it to a file at the end. Highbar also judges by a policy, but not with `--no-check`.
-- promptfoo gets the agent in JavaScript, so that it needs no other process; the others get it in Python. With
-  `--no-write` it writes JSONL instead of filling the database. It warns that it no longer supports Node.js 20.
-- DeepEval writes its whole cache to the disk after each case, so the time of a trial grows with their number: that
-  line is measured with {most:,} trials, and its memory not at all.
-- Inspect's resume is `inspect log recover` and `inspect eval-retry`; promptfoo's is `promptfoo eval --resume`.
 - Most agents take seconds to answer. Then every tool mostly waits, and the time per trial hardly matters.
+- The tools were built for different things. Inspect records every event for its viewer. promptfoo fills a database for
+  its web page; with `--no-write` it writes JSONL. DeepEval grades answers, and never calls an agent: here its metric
+  does. pydantic-evals keeps its report in memory; our program writes it at the end. Highbar also judges by a policy,
+  but not with `--no-check`.
+- promptfoo gets the agent in JavaScript, so that it needs no other process. It warns that it no longer supports
+  Node.js 20.
+- DeepEval writes its whole cache after each case, so trials take longer the more there are: that line has {most:,}
+  trials, and no memory.
+- Inspect's resume is `inspect log recover` and `inspect eval-retry`; promptfoo's is `promptfoo eval --resume`.
 
 All figures are in [runners.json](../../bench/tables/runners.json).
 """
