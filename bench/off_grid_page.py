@@ -9,16 +9,13 @@ OPENING = """# Off the grid: bounds that were too narrow, and what holds now
 
 An audit looked for rules whose bounds are wrong more often than the promised 5 %, and found the families below.
 `python bench/off_grid.py` simulates each as a rule with `evidence: confident` judges it. A false pass is a pass of an
-agent whose true value is exactly at the threshold; a false fail is the opposite. A run that is inconclusive because no
-bound is known to hold is neither, and has its own column. `before` is the bound used until then. The points were fixed
-before the first run. The bounds were repaired twice with another seed; the seed of this table was fixed afterwards.
+agent whose true value is exactly at the threshold; a false fail is the opposite. `before` is the bound used until then.
+The points were fixed before the first run, the seed of this table after the bounds were repaired.
 """
 
 NOTES = """
-What changed since is in [Confidence](confidence.md#which-bound-is-used-and-when-there-is-none) and
-[the comparison's bounds](comparing.md#the-difference-and-its-bounds). Whether heavier scenarios *failed* more often in
-the run does not make a rule inconclusive: in false passes they did not, and breaking a light scenario could switch off
-such a check. Reports warn about it.
+The bounds of today are in [Confidence](confidence.md#which-bound-is-used-and-when-there-is-none) and
+[Is it better?](comparing.md#the-difference-and-its-bounds)
 
 For each family, the table shows the point with the largest error before and the one with the largest error now;
 [off_grid.json](../../bench/tables/off_grid.json) has all of them.
