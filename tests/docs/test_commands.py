@@ -33,6 +33,7 @@ TESTED = {
         ".venv/bin/python -m bench.early_stopping": "tests/docs/test_early_stopping.py reads what it wrote",
         ".venv/bin/python -m bench.early_runs": "tests/runs/test_completion_order.py does a little of it",
         ".venv/bin/python -m bench.runners": "a command of its own: it installs the other tools",
+        ".venv/bin/python -m bench.rate_limits": "tests/runs/test_rate_limits.py does a little of it",
         ".venv/bin/python -m bench.gates": "tests/docs/test_gates.py does a little of it, and reads what it wrote",
         "scripts/samples": "tests/importers reads the same files",
         "scripts/fuzz": "tests/laws/test_file_laws.py and tests/importers/test_fuzzing.py do a little of it",

@@ -13,7 +13,7 @@ from bench.by_scenario import count_bounds, point_gate_chance
 from bench.coverage_page import page as coverage_page
 from bench.measured_pages import CONCEPTS, PAGES, Rows, measured, read
 
-from highbar.statistics.planning import clusters_to_exclude, enough_to_pass, gate_chances, scenarios_to_pass
+from highbar.statistics.planning import clusters_to_exclude, enough_to_pass, gate_chances
 
 DOCS = CONCEPTS.parent
 
@@ -35,12 +35,10 @@ def test_a_page_is_what_its_table_says(name):
 def test_the_figures_of_the_ratchet_are_those_of_the_table():
     rows = read("rising-bars.csv")
     said = words(DOCS / "how-to" / "raise-the-bar.md")
-    for alike in ("0", "0.6"):
-        case = f"estimate, 1 threshold, correlation {alike}"
-        found = [measured(rows, "ratchet", case, f"version {version}: fail") for version in (5, 10, 30)]
-        for figure in found:
-            assert figure in said, (case, figure)
-    second = measured(rows, "ratchet", "estimate, 1 threshold, correlation 0", "version 2: fail")
+    case = "estimate, 1 threshold, correlation 0"
+    fifth, last = (measured(rows, "ratchet", case, f"version {version}: fail") for version in (5, 30))
+    assert f"fails at version 5 in {fifth} of the cases, and at version 30 in {last}" in said
+    second = measured(rows, "ratchet", case, "version 2: fail")
     assert second == "10 %"  # nine in ten second runs pass
 
 
@@ -52,21 +50,16 @@ def test_with_confidence_the_ratchet_leaves_most_later_runs_inconclusive():
         assert int(found.removesuffix(" %")) > 50
 
 
-def test_the_figures_of_new_failures_and_rolling_baselines_are_those_of_the_table():
-    rows = read("rising-bars.csv")
-    said = words(DOCS / "concepts" / "comparing.md")
-    for trials in ("1 trial", "3 trials"):
-        case = f"100 scenarios, 5 of them at 0.9, {trials}"
-        assert measured(rows, "new_failures", case, "fails") in said
-    (rolling,) = [row for row in rows if row["what"] == "rolling baseline"]
-    assert f"{100 * float(rolling['share']):.1f} %" in said
+def test_the_figure_of_new_failures_is_that_of_the_table():
+    found = measured(read("rising-bars.csv"), "new_failures", "100 scenarios, 5 of them at 0.9, 1 trial", "fails")
+    assert f"[in {found} of the runs]" in words(DOCS / "concepts" / "comparing.md")
 
 
 def test_the_figures_of_acceptance_numbers_are_exact():
     rows = read("rising-bars.csv")
     said = words(DOCS / "concepts" / "confidence.md")
-    for case in ("0 accepted in 59", "0 accepted in 299"):
-        assert measured(rows, "acceptance number", case, "fails an agent with 1 % failures") in said
+    failed = measured(rows, "acceptance number", "0 accepted in 59", "fails an agent with 1 % failures")
+    assert f"fails {failed} of runs of 59 scenarios" in said
     pairs = re.findall(r"(\d) in (\d+)", words(DOCS / "reference" / "policy.md"))
     assert [(int(k), int(n)) for k, n in pairs] == [(k, clusters_to_exclude(0.05, 0.05, k)) for k in range(4)]
 
@@ -74,7 +67,6 @@ def test_the_figures_of_acceptance_numbers_are_exact():
 def test_the_sizes_of_a_suite_are_exact():
     said = words(DOCS / "how-to" / "plan-a-suite.md")
     assert f"With {enough_to_pass(0.85, 0.90)} scenarios or more" in said
-    assert f"So it does with {scenarios_to_pass(0.85, 0.90)}" in said
 
 
 def test_what_is_stated_of_a_second_run_is_near_to_what_happens():
@@ -109,11 +101,11 @@ def test_the_bounds_of_the_grid_are_those_that_the_product_has_now():
 def test_the_words_beside_the_picture_of_two_gates_are_exact():
     said = words(CONCEPTS / "confidence.md")
     bar = Fraction(85, 100)
-    assert "an agent whose true pass rate is 85 % passes an 85 % gate half of the time" in said
+    assert "an agent at exactly 85 % passes half of the time" in said
     assert point_gate_chance(50, bar, 0.85) == pytest.approx(0.5, abs=0.02)
-    assert "one at 80 % still passes one time in five" in said
+    assert "one at 80 % one time in five" in said
     assert point_gate_chance(50, bar, 0.80) == pytest.approx(0.2, abs=0.01)
-    assert "it is inconclusive nine times out of ten" in said
+    assert "An agent at exactly 85 % is inconclusive nine times out of ten" in said
     assert gate_chances(50, bar, bar).inconclusive == pytest.approx(0.9, abs=0.03)
     for step in range(101):
         rate = Fraction(step, 100)
@@ -131,11 +123,11 @@ def test_the_figures_of_steps_and_margins_are_those_of_the_table():
     rows = read("false-alarms.csv")
     steps = [row for row in rows if row["what"] == "step" and row["setting"] != "+0 points"]
     assert min(float(row["share"]) for row in steps) > 0.5
-    assert "fails an agent that did not change in more than half of the runs" in words(CONCEPTS / "comparing.md")
+    assert "fails an unchanged agent [in more than half of the runs]" in words(CONCEPTS / "comparing.md")
     most = max(
         float(row["share"]) for row in rows if row["what"] in ("margin", "metric") and row["measured"] == "fails"
     )
-    assert f"({100 * most:.1f} % is the most that was measured)" in words(CONCEPTS / "comparing.md")
+    assert f"a margin in at most {100 * most:.1f} %" in words(CONCEPTS / "comparing.md")
     alike = [float(row["share"]) for row in steps if row["agent"].startswith("85%, every") and row["scenarios"] != "50"]
     told = f"{100 * min(alike):.0f} to {100 * max(alike):.0f} runs of 100 fail though nothing changed"
     assert told in words(DOCS / "how-to" / "raise-the-bar.md")
@@ -146,7 +138,7 @@ def test_the_figures_of_paired_bounds_are_those_of_the_table():
     worst = {row["method"]: row for row in sorted(rows, key=lambda row: float(row["worst"]))}
     said = words(CONCEPTS / "comparing.md")
     assert f"errs in {100 * float(worst['Highbar']['worst']):.1f} % at worst" in said
-    assert f"({100 * float(worst['Bonett and Price']['worst']):.1f} % false passes at worst" in said
+    assert float(worst["Bonett and Price"]["worst"]) > float(worst["Highbar"]["worst"])
     (row,) = [r for r in rows if (r["method"], r["scenarios"], r["changes"]) == ("Highbar", "30", "both ways")]
     again = paired_exact.error(paired_exact.METHODS["Highbar"], 30, float(row["better"]), float(row["worse"]))
     assert float(row["worst"]) == pytest.approx(again, abs=1e-4)
@@ -154,11 +146,9 @@ def test_the_figures_of_paired_bounds_are_those_of_the_table():
 
 def test_what_a_plan_states_is_near_to_what_happens():
     rows = rows_of(planned.TABLE)
-    said = words(DOCS / "how-to" / "plan-a-suite.md")
     gaps = [abs(float(r["stated"]) - float(r["real"])) for r in rows if r["what"] == "repeated trials"]
     assert len(gaps) == len(planned.REPEATED)
-    assert 0.03 < max(gaps) <= 0.04
-    assert "within 4 points of the one stated" in said
+    assert max(gaps) <= 0.04
     real = [float(row["real"]) for row in rows if row["what"] == "two versions"]
-    assert f"it is {100 * min(real):.0f} to {100 * max(real):.0f} % where 80 % is stated" in said
+    assert all(0.8 <= share < 0.825 for share in real)  # where 80 % is stated
     assert planned.paired(10, 20)[-1] == pytest.approx(real[planned.PAIRED.index((10, 20))], abs=1e-4)
