@@ -27,8 +27,8 @@ COLUMNS = """
 - **After `kill -9`**: all processes are killed when half of {slow_trials} trials are answered. So many of the answers
   were not asked for again by the tool's own resume, or could be read from its files if it has none.
 
-Processor time is of all cores. Each figure is the best of {turns} turns (start: {double}); memory is of one run, and the
-kills of {turns} turns are added up.
+Processor time is of all cores. Each figure is the best of {turns} turns (start: {double}); memory is of one run, and
+the kills of {turns} turns are added up.
 
 Machine: {machine}. It was busy with other work: small differences mean nothing, processor times are more exact than
 times, and × ideal may be too high for tools that need much processor time or the disk.
