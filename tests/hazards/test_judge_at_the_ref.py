@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import py_compile
@@ -236,6 +237,25 @@ def test_h151_stored_bytecode_is_not_what_is_judged_by(tmp_path):
     py_compile.compile(str(tmp_path / "loose.py"), target, invalidation_mode=unchecked)
     made(tmp_path)
     assert believed(at_main(tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["", "async "], ids=["sync", "async"])
+def test_h151_code_of_the_change_cannot_forge_what_was_recorded(tmp_path, kind):
+    strict = "def rule():\n    return False\n"
+    judging = f"from rules import rule\n{kind}{KIND.replace('True', 'rule()')}"
+    commit(tmp_path, files(PYTHON, **{"evals/quality.py": judging, "evals/rules.py": strict}))
+    forging = f"""
+import highbar.running.child.watching as notes
+for watch in notes._begun:
+    for fact in getattr(watch, "_facts", []):
+        if fact[1].endswith("rules.py") and len(fact) > 2:
+            fact[2] = "{hashlib.sha256(strict.encode()).hexdigest()}"
+def rule():
+    return True
+"""
+    put(tmp_path, {"evals/rules.py": forging})
+    made(tmp_path)
+    assert not believed(at_main(tmp_path))
 
 
 def test_h151_what_a_judge_reads_in_a_later_call_counts(tmp_path):

@@ -94,7 +94,8 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
     else:
         from highbar.running.child.threads import serve  # see above
     facts = {"is_async": is_async, "takes_scenario": takes_scenario}
-    frames.write_message(replies, watching.facts_message() + frames.encoded(frames.READY, 0, 0.0, facts))
+    watching.note_modules()
+    frames.write_message(replies, frames.encoded(frames.READY, 0, 0.0, facts))
     serve(_with_scenario(function) if takes_scenario else function, requests, replies, Slots(shared), setup["largest"])
 
 

@@ -35,7 +35,8 @@ def serve(
     def receive(message: frames.Message) -> None:
         _, call, _, (name, *arguments) = message
         reply = answer(call, name, arguments)
-        frames.write_message(replies, watching.facts_message() + reply)
+        watching.note_modules()
+        frames.write_message(replies, reply)
 
     for message in received:
         receive(message)

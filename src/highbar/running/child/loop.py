@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -51,7 +52,7 @@ class LoopWriter:
         if self._file < 0:
             return
         if not self._rest:
-            self._rest = memoryview(b"".join([watching.facts_message(), *self._waiting]))
+            self._rest = memoryview(b"".join(self._waiting))
             self._waiting.clear()
         try:
             self._rest = self._rest[os.write(self._file, self._rest) :]
@@ -67,10 +68,31 @@ class LoopWriter:
             self._loop.call_soon(self._write_all)
 
 
+class DirectWriter:
+    """Writes each message at once. Facts are written in between, which a part of a message would not survive."""
+
+    def __init__(self, file: int, loop: asyncio.AbstractEventLoop) -> None:
+        self._file = file
+        self._loop = loop
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the loop still runs."""
+        return self._loop.is_running()
+
+    def write(self, message: bytes) -> None:
+        """Write a message, after what led to it."""
+        watching.note_modules()
+        with suppress(BrokenPipeError):  # the parent was killed; `requests` will end, and this process with it
+            frames.write_message(self._file, message)
+
+
 class LoopCalls:
     """Calls that run as tasks of a loop, and calls that wait for a slot."""
 
-    def __init__(self, function: Callable[..., Any], writer: LoopWriter, slots: Slots, largest: int) -> None:
+    def __init__(
+        self, function: Callable[..., Any], writer: LoopWriter | DirectWriter, slots: Slots, largest: int
+    ) -> None:
         self._function = function
         self._writer = writer
         self._slots = slots
@@ -157,7 +179,8 @@ class LoopCalls:
 def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slots, largest: int) -> None:
     """Carry out messages until there are no more."""
     loop = asyncio.new_event_loop()
-    calls = LoopCalls(function, LoopWriter(replies, loop), slots, largest)
+    kind = DirectWriter if watching.is_watched() else LoopWriter
+    calls = LoopCalls(function, kind(replies, loop), slots, largest)
     reader = frames.MessageReader()
 
     def readable() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -39,12 +38,11 @@ class ThreadWriter:
     def _write_all(self) -> None:
         while self._waiting:
             messages = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            data = memoryview(b"".join([watching.facts_message(), *messages]))
-            while data:
-                try:
-                    data = data[os.write(self._file, data) :]
-                except BrokenPipeError:  # the parent was killed; `requests` will end, and this process with it
-                    return
+            watching.note_modules()
+            try:
+                frames.write_message(self._file, b"".join(messages))
+            except BrokenPipeError:  # the parent was killed; `requests` will end, and this process with it
+                return
 
 
 class ThreadCalls:

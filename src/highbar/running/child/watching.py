@@ -26,7 +26,6 @@ import hashlib
 import os
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from importlib import _bootstrap_external, invalidate_caches
 from typing import Any
@@ -54,27 +53,30 @@ _begun: list[Watch] = []
 def begin(setup: dict[str, Any] | None, replies: int) -> None:
     """Watch this process, if there is a setup for that.
 
-    In a copy, each fact is written to `replies` before anything is read: what is read may be code that would hide it.
+    Each fact is written to `replies` before anything is read: what is read may be code that would hide it.
     """
     if setup is not None:
-        _begun.append(Watch(setup, replies if "copy" in setup else None))
+        _begun.append(Watch(setup, replies))
         _begun[-1].begin()
 
 
-def facts_message() -> bytes:
-    """The message with what was noted since the last one; empty if there is nothing, or nothing is watched.
+def is_watched() -> bool:
+    """Whether this process is watched. Then whoever writes to the pipe of replies must do it by `write_message`."""
+    return bool(_begun)
 
-    It goes before the message with the answer that it may have led to.
-    """
-    facts = [fact for watch in _begun for fact in watch.take()]
-    return frames.encoded(frames.NOTED, 0, 0.0, facts) if facts else b""
+
+def note_modules() -> None:
+    """Note what has been imported, before the message with the answer that it may have led to."""
+    for watch in _begun:
+        watch.note_modules()
 
 
 class Watch:
     """Notes what is read. `begin` cannot be undone."""
 
-    def __init__(self, setup: dict[str, Any], replies: int | None = None) -> None:
+    def __init__(self, setup: dict[str, Any], replies: int) -> None:
         self._replies = replies
+        self._process = os.getpid()
         self._root: str = setup["root"]
         self._copy: str | None = setup.get("copy")
         self._spared: list[str] = setup["spared"]
@@ -82,7 +84,6 @@ class Watch:
         self._digests: bool = setup.get("digests", False)
         self._known: set[tuple[str, ...]] = set()
         self._modules: set[str] = set()
-        self._facts: deque[Fact] = deque()  # its methods are atomic
         self._busy = threading.local()
 
     def begin(self) -> None:
@@ -106,12 +107,11 @@ class Watch:
         for name in _LOOKS:
             self._wrap(name)
         sys.addaudithook(self._heard)
-        self.quietly(self._note_modules)
+        self.note_modules()
 
-    def take(self) -> list[Fact]:
-        """What was noted since the last time."""
+    def note_modules(self) -> None:
+        """Note what has been imported since the last time."""
         self.quietly(self._note_modules)
-        return [self._facts.popleft() for _ in range(len(self._facts))]
 
     def quietly(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function of ours, and note nothing that it reads."""
@@ -132,13 +132,10 @@ class Watch:
     def note(self, kind: str, *values: Any) -> None:
         """Note a fact once."""
         key = (kind, *map(repr, values[:1]))
-        if key not in self._known:
+        if key not in self._known and os.getpid() == self._process:  # a copy of this process has no pipe
             self._known.add(key)
             fact = [kind, *map(_plain, values)]
-            if self._replies is None:
-                self._facts.append(fact)
-            else:
-                frames.write_message(self._replies, frames.encoded(frames.NOTED, 0, 0.0, [fact]))
+            frames.write_message(self._replies, frames.encoded(frames.NOTED, 0, 0.0, [fact]))
 
     # --- places ----------------------------------------------------------------------------------
 
@@ -271,7 +268,6 @@ class Watch:
     # --- modules ---------------------------------------------------------------------------------
 
     def _note_modules(self) -> None:
-        """Note what has been imported since the last time."""
         new = [name for name in list(sys.modules) if name not in self._modules]
         if not new:
             return
