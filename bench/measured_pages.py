@@ -202,7 +202,7 @@ def false_alarms(rows: Rows) -> str:
             "",
             *_by_size(rows, "worse by 5 points", ("agent", "evidence"), "passes"),
             "",
-            "With `estimate` this is a coin toss, as expected; with `confident` it passes at most about 5 % of the runs.",
+            "With `estimate` this is a coin toss; with `confident` it passes at most about 5 % of the runs.",
             "",
             "**Other metrics** of an unchanged agent, without a margin, are called worse (2,000 runs for each number):",
             "",
