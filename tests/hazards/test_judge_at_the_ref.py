@@ -258,6 +258,35 @@ def rule():
     assert not believed(at_main(tmp_path))
 
 
+BY_LIBRARY = [
+    ("duckdb", "import duckdb\nduckdb.sql(\"from 'evals/words.csv'\").fetchall()\n"),
+    ("sqlite3", "import sqlite3\nsqlite3.connect(':memory:').execute(\"attach 'evals/words.db' as w\")\n"),
+    ("ctypes", "import ctypes\nctypes.CDLL(None).fopen(b'evals/words.csv', b'r')\n"),
+]
+
+
+@pytest.mark.parametrize("reads", [reads for _, reads in BY_LIBRARY], ids=[name for name, _ in BY_LIBRARY])
+def test_h151_what_a_library_in_c_may_have_read_counts(tmp_path, reads):
+    """Nobody sees what it opens, so all files must be those of main, but for modules, which are seen."""
+    commit(tmp_path, files(PYTHON, **{"evals/quality.py": reads + KIND, "evals/words.csv": "word\nplease\n"}))
+    put(tmp_path, {"evals/agent.py": f"{AGENT}\n"})
+    made(tmp_path)
+    assert believed(at_main(tmp_path))
+    put(tmp_path, {"evals/words.csv": "word\nGo\n"})
+    (tmp_path / "runs" / "one").rename(tmp_path / "runs" / "zero")
+    made(tmp_path)
+    assert not believed(at_main(tmp_path))
+
+
+def test_h151_libraries_in_c_that_open_nothing_are_believed(tmp_path):
+    """Such as those below the clients of models."""
+    uses = "import aiohttp, ctypes, multiprocessing, numpy, ssl, uuid, yaml\n"
+    commit(tmp_path, files(PYTHON, **{"evals/quality.py": uses + KIND, "prompt.txt": "1"}))
+    put(tmp_path, {"prompt.txt": "2"})
+    made(tmp_path)
+    assert believed(at_main(tmp_path))
+
+
 def test_h151_what_a_judge_reads_in_a_later_call_counts(tmp_path):
     """Nothing is read when the module is loaded."""
     late = "def judge(asked):\n    import late\n    return {name: True for name in asked['statements']}\n"

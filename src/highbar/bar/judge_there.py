@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from highbar.model.judgments import JudgeAnswer
 
 
+_OPEN_NOTHING = frozenset(
+    """
+    _yaml aiohttp backports charset_normalizer frozenlist jiter markupsafe msgspec multidict numpy orjson propcache pydantic_core
+    rapidfuzz regex rpds tiktoken yaml yarl zstandard
+    """.split()
+)
+"""Installed packages with libraries in C that open no file, or only by Python."""
+
+
 def why_not_believed(history: JournalState, suite: Suite, there: Revision, identity: JudgeIdentity) -> str | None:
     """Why no judgment of the run counts by the suite at the ref; None if they count, one by one."""
     return next(_reasons(history, suite, there, identity), None)
@@ -98,8 +107,19 @@ def _other_code(facts: Iterable[Fact], beside: str, code: CodeThere) -> Iterator
                 yield f"it asked for the module {name}, and did not use {known[name]}"
             case "program":
                 yield f"it started {name}"
+            case "library" if name not in _OPEN_NOTHING and not name.endswith("__mypyc"):
+                for path in _changed(code):
+                    yield f"{name}, a library in C, may have read {path}, which is another one there"
     if not began:
         yield "what it read was not recorded"
+
+
+def _changed(code: CodeThere) -> Iterator[str]:
+    """The tracked files that are not as they are there, without those of Python, whose modules are noted."""
+    now, before = code.there.root, code.copy.folder
+    for path in sorted(code.copy.paths.union(code.there.tracked_now())):
+        if not path.endswith(".py") and _content(now, path) != _content(before, path):
+            yield path
 
 
 def _content(folder: Path, name: str) -> str | None:

@@ -14,6 +14,7 @@ Files below a folder in `spared` are not noted: installed packages may lie in th
     ["module", name, path]        a module comes from the repository, and not from its copy
     ["installed", name]           an installed module, or a package as a whole
     ["absent", name]              there is no such module
+    ["library", name]             a library in C, which may open files unseen: its package, or its path if it is below
     ["program", name]             another program was started, or this process forked: what they read is not known
     ["missing", path]             something was looked for in the copy that it does not have
 
@@ -42,8 +43,11 @@ _FORKS = ("os.fork", "os.forkpty")
 _LOOKS = ("stat", "lstat", "access", "readlink")
 """Functions of `os` that look at a file without opening it, about which Python reports nothing."""
 _SETS = (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.supports_follow_symlinks)
+_OF_PYTHON = ("_dbm", "_gdbm", "_sqlite3", "_tkinter")
+"""Modules of Python itself that open files in C."""
 _CHUNK = 2**20
-MODULES = (".py", ".pyc", ".so", ".pyd")
+_LIBRARIES = (".so", ".pyd")
+MODULES = (".py", ".pyc", *_LIBRARIES)
 """Endings of the names of modules."""
 
 
@@ -251,10 +255,17 @@ class Watch:
         """This process makes a copy of itself, whose notes are its own."""
         self.note("program", "a copy of its own process")
 
-    def imported(self, _name: Any, file: Any = None, *_: Any) -> None:
+    def imported(self, name: str, file: Any = None, *_: Any) -> None:
         """A module is imported; there is a file if it is a library."""
         if file:
             self.read(file)
+        if file or name in _OF_PYTHON:
+            self._note_library(name, file)
+
+    def called(self, _library: Any, name: Any, *_: Any) -> None:
+        """A function in C is looked up, to be called."""
+        if not str(name).startswith(("Py", "_Py")):
+            self.note("library", "ctypes")
 
     def connected(self, database: Any, *_: Any) -> None:
         """A database is opened."""
@@ -293,7 +304,15 @@ class Watch:
             if place is not None:
                 self.note("module", name, place)
                 self.read(path)
+        if name in _OF_PYTHON or (isinstance(file, str) and file.endswith(_LIBRARIES)):
+            self._note_library(name, file)
         self._note_installed(name, file)
+
+    def _note_library(self, name: str, file: Any) -> None:
+        top = name.partition(".")[0]
+        place = self._place(file) if file else None
+        if place is not None or name in _OF_PYTHON or top not in sys.stdlib_module_names:
+            self.note("library", place or top)
 
     def _note_installed(self, name: str, file: Any) -> None:
         """Note a module that is neither in the repository nor of Python itself."""
@@ -316,6 +335,7 @@ _EVENTS: dict[str, Callable[..., None]] = {
     "os.scandir": Watch.listed,
     "import": Watch.imported,
     "ctypes.dlopen": Watch.read,
+    "ctypes.dlsym": Watch.called,
     "sqlite3.connect": Watch.connected,
     "socket.connect": Watch.reached,
     "subprocess.Popen": Watch.started,
