@@ -66,7 +66,7 @@ def test_h132_a_crash_where_an_answer_is_asked_for_is_wrong(tmp_path):
 
 
 def test_h132_a_suite_that_checks_says_what_a_crash_was_asked(tmp_path):
-    rows = [{"id": "A", "correct": True}, {"id": "B", "error": "boom"}]
+    rows = [{"id": "A", "correct": True}, {"id": "B", "error": "boom", "behaviors": []}]
     suite = [{"id": "A", "answer": "42"}, {"id": "B", "expected_behaviors": ["greets"]}]
     verdict = judged(with_suite(tmp_path, suite, rows, ACCURACY), "pass")
     assert (value(verdict), value(verdict, "behavior_coverage")) == ((1, 1), (0, 1))
@@ -124,10 +124,28 @@ def test_h134_an_error_added_to_an_unjudged_row_never_passes(tmp_path):
     judged(with_suite(tmp_path, suite, [unjudged | {"error": "crashed"}, *GOOD], LOW), "inconclusive")
 
 
-def test_h134_a_crash_that_did_not_get_to_say_anything_fails_only_its_trial(tmp_path):
-    for demand, _ in DEMANDS:
-        suite = [{"id": "A", **demand}, *(one["id"] for one in GOOD)]
-        judged(with_suite(tmp_path, suite, [{"id": "A", "error": "crashed"}, *GOOD], LOW), "pass")
+NOT_REACHED = {"expected_behaviors": "behaviors", "must_not": "violations", "expected": "correct", "answer": "correct"}
+
+
+@pytest.mark.parametrize("demand", [demand for demand, _ in DEMANDS])
+def test_h134_a_crash_that_carries_what_is_demanded_fails_only_its_trial(tmp_path, demand):
+    suite = [{"id": "A", **demand}, *(one["id"] for one in GOOD)]
+    column = NOT_REACHED[next(iter(demand))]
+    crash = {"id": "A", "error": "crashed", column: False if column == "correct" else []}
+    judged(with_suite(tmp_path, suite, [crash, *GOOD], LOW), "pass")
+
+
+SILENT = [{}, {"latency_ms": 4}, {"tokens_used": 3, "input": "hi"}, {"category": "x"}, {"must_not": ["leaks"]}]
+
+
+@pytest.mark.parametrize("demand", [demand for demand, _ in DEMANDS])
+@pytest.mark.parametrize("said", SILENT)
+def test_h134_an_error_added_to_a_row_that_says_nothing_never_passes(tmp_path, demand, said):
+    suite = [{"id": "A", **demand}, *(one["id"] for one in GOOD)]
+    judged(with_suite(tmp_path, suite, [{"id": "A", **said}, *GOOD], LOW), "fail")
+    done = with_suite(tmp_path, suite, [{"id": "A", **said, "error": "crashed"}, *GOOD], LOW)
+    judged(done, "fail")
+    assert f"beside an `error` at least `{NOT_REACHED[next(iter(demand))]}: " in done.rule("suite")["reason"]
 
 
 def test_h134_another_violation_does_not_hide_what_the_suite_forbids(tmp_path):

@@ -261,7 +261,7 @@ LOOKED_AT = [
     ({"must_not": ["leaks"]}, {"passed": True, "must_not": {"leaks": False}}),
     ({"expected": "spam"}, {"passed": True, "correct": True}),
     ({"answer": "42"}, {"passed": True, "correct": True}),
-    ({"answer": "42"}, {"error": "crashed"}),
+    ({"answer": "42"}, {"error": "crashed", "correct": False}),
 ]
 
 
@@ -390,7 +390,8 @@ def test_a_crash_does_not_answer_the_must_nots_of_its_suite(tmp_path):
     (tmp_path / "suite.json").write_text(json.dumps([{"id": "A", "must_not": ["leaks"]}, "B"]), "utf-8")
     policy = {"suite": "suite.json", "thresholds": {"blocking": {"violation_rate": "≤ 10%"}}}
     results = [{"id": "A", "error": "crash"}, {"id": "B", "passed": True}]
-    judged(check(tmp_path, results, policy), "inconclusive")
+    rules = {rule["metric"]: rule["outcome"] for rule in judged(check(tmp_path, results, policy), "fail")["rules"]}
+    assert rules == {"violation_rate": "inconclusive", None: "fail"}
 
 
 # --- formulas that rise with one part and fall with another -----------------------------------

@@ -158,13 +158,6 @@ EXCEPTIONS_WORSE: dict[str, Callable[[Change, str], bool]] = {
     ),
     # The specification: must-nots are looked at by `violations`, behaviors and answers by what says it.
     "what the suite demands was looked at": lambda change, metric: metric == "suite" and change.what != "an error",
-    # The specification: what a crash did not get to say fails no rule beside.
-    "a crash that says nothing": lambda change, metric: (
-        metric == "suite"
-        and change.what == "an error"
-        and change.trial.silent
-        and not (change.before.get("output") or "").strip()
-    ),
     # The specification: a blank trial is undecided for every rate that has data; a crash leaves alone what its scenario
     # does not ask for.
     "a blank row of a scenario whose other rows show what it asks for": lambda change, metric: (

@@ -345,8 +345,8 @@ LISTS = ("expected_behaviors", "must_not")
 def suite_outcome(scenarios: Sequence[Scenario], suite: Sequence[Any], optional: Sequence[str]) -> str:
     """Every scenario of the suite must have a result, as the suite describes it, and no other may have one.
 
-    The absence of an optional one only warns. What the suite demands must have been looked at in every trial; an error
-    excuses only a row that says nothing else, and an unjudged trial leaves it open.
+    The absence of an optional one only warns. What the suite demands must have been looked at in every trial, one
+    with an error too (a run has looked at all that there was); an unjudged one leaves it open.
     """
     wanted = {entry if isinstance(entry, str) else entry["id"]: entry for entry in suite}
     present = {s.id for s in scenarios}
@@ -371,8 +371,8 @@ def looked_at(scenario: Scenario, trial: Trial) -> str:
         return "fail"  # and so it does if it lists less
     if trial.unjudged:
         return "inconclusive"
-    if trial.error and (trial.says("highbar_run") or (trial.silent and not (trial.row.get("output") or "").strip())):
-        return "pass"  # it did not get to say anything
+    if trial.error and trial.says("highbar_run"):
+        return "pass"  # a run has looked at all that there was
     checked = {
         "expected_behaviors": trial.says("behaviors"),
         "must_not": trial.says("violations", "behaviors") or says_what_happened(trial, demands["must_not"]),

@@ -300,7 +300,9 @@ def test_undecided_trials_and_scenarios_are_counted():
         ({"expected": "yes"}, {"passed": True}, "fail"),
         ({"answer": "yes"}, {"predicted": "yes"}, "fail"),
         ({"answer": "yes"}, {"correct": False}, "pass"),
-        ({"answer": "yes"}, {"error": "crash"}, "pass"),
+        ({"answer": "yes"}, {"error": "crash"}, "fail"),
+        ({"answer": "yes"}, {"error": "crash", "correct": False}, "pass"),
+        ({"answer": "yes"}, {"error": "crash", "highbar_run": {"id": "r"}}, "pass"),
         ({"answer": "yes"}, {"unjudged": "not run"}, "inconclusive"),
     ],
 )

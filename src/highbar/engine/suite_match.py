@@ -25,6 +25,13 @@ _SAID_BY = {
     "answer": "`correct`",
 }
 """By demand of the suite: the columns that tell what became of it."""
+_SAID_BY_ERROR = {
+    "expected_behaviors": "`behaviors: []`",
+    "must_not": "`violations: []`",
+    "expected": "`correct: false`",
+    "answer": "`correct: false`",
+}
+"""By demand of the suite: what a row with an error says that got to nothing."""
 
 
 def match_suite(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
@@ -63,7 +70,7 @@ def match_suite(database: Database, request: Request, parts: Sequence[SourcePart
 
 
 def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) -> SuiteMatch:
-    """Add the demands of the suite that some trial does not answer; an error excuses only what says nothing at all."""
+    """Add the demands of the suite that some trial does not answer, whether it has an error or not."""
     demanded = [
         (id_, column, str(LOOKED_AT[column][0]))
         for id_, fields in suite.scenarios.items()
@@ -72,15 +79,19 @@ def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) ->
     ]
     database.list_texts("demanded", ("id", "wants", "bit"), demanded)
     silent = (
-        "SELECT DISTINCT id, wants FROM trials JOIN demanded USING (id)"
-        " WHERE NOT is_unjudged AND NOT crashed_unseen AND (looked_at & CAST(bit AS INTEGER)) = 0"
+        "SELECT id, wants, bool_or(is_error) AS crashed FROM trials JOIN demanded USING (id)"
+        " WHERE NOT is_unjudged AND NOT crashed_in_run AND (looked_at & CAST(bit AS INTEGER)) = 0 GROUP BY id, wants"
     )
     found = database.rows(f"{silent} ORDER BY id, wants LIMIT {MOST_SUITE_IDS}")
     number = database.rows(f"SELECT count(*) FROM ({silent})")[0][0]
     return replace(
         match,
         different=(*match.different, *_must_nots(database, suite)),
-        unlooked=tuple(f"{id_}: {wants}, by {_SAID_BY[wants]}" for id_, wants in found),
+        unlooked=tuple(
+            f"{id_}: {wants}, by {_SAID_BY[wants]}"
+            + (f" (beside an `error` at least {_SAID_BY_ERROR[wants]})" if crashed else "")
+            for id_, wants, crashed in found
+        ),
         unlooked_more=number - len(found),
     )
 

@@ -106,8 +106,8 @@ def _trial_columns(layout: Layout, columns: tuple[str, ...], *, with_evidence: b
         # What the row counts as a violation: by name, or only how many there were.
         fields.append(("counted", f"coalesce({scoring.VIOLATION_LIST}, [])"))
         fields.append(("counted_violations", "coalesce(violation_count > 0, false) AND violation_names IS NULL"))
-        # A crash did not get to say anything, or `highbar run` has looked at all that there was.
-        fields.append(("crashed_unseen", "is_error AND (of_run OR (is_silent AND coalesce(output_blank, true)))"))
+        # `highbar run` has looked at all that there was.
+        fields.append(("crashed_in_run", "is_error AND of_run"))
     fields.append(("is_lost", "NOT is_error AND is_unjudged AND coalesce(output_blank, true)"))
     if "tp" in quantities or "fn" in quantities:
         fields += [(name, name) for name in ("has_outcome", "outcome_known", "tp", "fp", "fn")]
