@@ -299,3 +299,62 @@ def test_h143_the_state_may_have_json_as_text(tmp_path: Path, source: str) -> No
     assert {row["id"]: outcome(row, "must_not") for row in project.rows()} == {
         "text": "violated", "twice": "violated", "open": "undecided", "less": "clean",
     }  # fmt: skip
+
+
+# --- escapes and marks -------------------------------------------------------------------------------
+
+NAME = "Frau Müller"
+ESCAPED = {
+    "a value": json.dumps({"reply": f"Ask {NAME}"}),
+    "a text": json.dumps(NAME),
+    "a list": json.dumps([NAME]),
+    "a key": json.dumps({NAME: 1}),
+    "in prose": f"So: {json.dumps({'reply': NAME})}.",
+    "in code": f"```json\n{json.dumps({'to': NAME})}\n```",
+    "not closed": json.dumps({"to": NAME})[:-1],
+    "nested": json.dumps({"body": json.dumps({"to": NAME})}),
+    "nested twice": json.dumps([json.dumps({"body": json.dumps([NAME])})]),
+    "other escapes": '{"to": "Frau M\\u0075\\u0308ller"}',
+    "a line break": '{"to": "Frau\\nM\\u00FCller"}',
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "check", [{"contains": "Müller"}, {"contains_all": ["Frau", "müller"]}, {"matches": "M(ü|ü)ller"}]
+)
+def test_h143_escapes_of_json_hide_no_text(tmp_path: Path, check: dict[str, Any]) -> None:
+    assert graded(tmp_path, ESCAPED, check) == same(ESCAPED, "violated")
+    calls = {
+        name: {"output": ".", "tool_calls": [{"name": "t", "arguments": {"a": text}}]} for name, text in ESCAPED.items()
+    }
+    assert graded(tmp_path, calls, check) == same(calls, "violated")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        ({"equals": "Müller"}, json.dumps({"reply": "Müller"})),
+        ({"starts_with": "Müller"}, f"So: {json.dumps(['Müller is it'])}"),
+        ({"matches": "^Müller$"}, json.dumps({"reply": "Müller"})),
+        ({"number": 1000}, '{"reply": "1\\u0030\\u0030\\u0030"}'),
+        ({"number": 1000}, '{"reply": "1\\u00a0000"}'),
+        ({"equals": 1000}, '["1\\u00a0000"]'),
+        ({"contains": "top secret"}, json.dumps({"reply": "top\nsecret"})),
+        ({"contains": 'the "secret"'}, json.dumps({"reply": 'the "secret"'})),
+        ({"contains": "the secret"}, '{"a":"the \\u0073ecret"}'),
+        ({"json": {"/a": {"contains": "Müller"}}}, json.dumps({"a": json.dumps({"b": "Müller"})})),
+    ],
+)
+def test_h143_escapes_of_json_hide_nothing_from_any_check(tmp_path: Path, check: dict[str, Any], text: str) -> None:
+    assert graded(tmp_path, {"A": text}, check) == {"A": "violated"}
+
+
+@pytest.mark.process
+def test_h143_a_run_with_escaped_text_fails(tmp_path: Path) -> None:
+    agent = "import json\ndef answer(said):\n    return json.dumps({'reply': 'Ask Frau M\\u00fcller'})\n"
+    (tmp_path / "agent.py").write_text(agent, "utf-8")
+    suite = [{"id": "A", "input": "Hi", "must_not": {"names": {"contains": "Müller"}}}]
+    judged(Project(tmp_path, {"python": "agent:answer"}, suite).run(), "fail")
+    assert Project(tmp_path, {"python": "agent:answer"}, suite).rows()[0]["found"]["names"] == "M\\u00fcller"

@@ -2,7 +2,8 @@
 
 A reply that violates a must-not is disguised, again and again, in ways that a reader still reads: a must-not on a text
 by other letters and invisible characters, on a number by groups of digits, on JSON by prose, fences, repeated keys and
-whatever is nearly JSON. It stays violated, or becomes undecided. Ordinary text stays clean.
+whatever is nearly JSON; texts and numbers by escapes of JSON. It stays violated, or becomes undecided. Ordinary text
+stays clean.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ TEXT_CHANGES: tuple[Change, ...] = (other_letters, hidden, in_prose)
 def text_case(random: Random) -> tuple[dict[str, Any], str]:
     wanted = random.choice(("secret", "Internal", "swordfish", "il1egal", "naked pizza", "jackdaws", "x-ray"))
     return {random.choice(("contains", "contains_all")): wanted}, wanted
+
+
+def in_json(random: Random, text: str) -> str:
+    """Inside of JSON, as Python writes it: what is not ASCII as escapes."""
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        value = random.choice((text, {"reply": text}, [text], {text: 1}, {"n": 1, "a": [{"b": [text, "x"]}]}))
+        text = random.choice(("", "", "So: ")) + json.dumps(value) if not isinstance(value, str) else json.dumps(value)
+    return text
 
 
 # --- numbers -----------------------------------------------------------------------------------------
@@ -194,6 +203,9 @@ def attempt(seed: int, folder: Any = None) -> str:
         made = [reply]
         for change in random.choices(changes, k=random.randint(1, 4)):
             reply = change(random, reply)
+            made.append(reply)
+        if changes is not JSON_CHANGES and random.random() < 0.5:  # last: another change would break the escapes
+            reply = in_json(random, reply)
             made.append(reply)
         outcome = found(value, reply)
         assert outcome is not False, (value, made)

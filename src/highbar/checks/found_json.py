@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from highbar.checks.folding import AS_FIRST, DOUBLE_QUOTES, SINGLE_QUOTES, strict
-from highbar.checks.limits import DEEPEST_TEXT, DEEPEST_VALUE, MOST_JSON_VALUES
+from highbar.checks.limits import DEEPEST_TEXT, DEEPEST_VALUE, MOST_JSON_VALUES, MOST_REMEMBERED
 from highbar.checks.values import NotJson, Unreadable, decode_json, fenced_blocks
 
 UNREADABLE = "the reply has what looks like JSON and cannot be read"
@@ -49,7 +50,7 @@ _ESCAPED_BEGIN = re.compile(r"\\(?:u(?:00[57]b|ff[35]b|fe5b)|x[57]b)", re.IGNORE
 _LINE_END = re.compile(r"\n|\\n")
 _LIKE_NUMBER = re.compile("[-+]?[0-9]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "0": "\0", "\n": ""}
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "0": "\0", "\n": ""}
 _WORDS: Mapping[str, Any] = {
     "true": True,
     "false": False,
@@ -84,6 +85,20 @@ def pairs_of(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def find_json(text: str) -> FoundJson:
     """Every JSON value in a text."""
+    return (_remembered if len(text) <= MOST_REMEMBERED else _remembered_if_long)(text)
+
+
+@lru_cache(maxsize=64)
+def _remembered(text: str) -> FoundJson:
+    return _find_json(text)
+
+
+@lru_cache(maxsize=1)
+def _remembered_if_long(text: str) -> FoundJson:
+    return _find_json(text)
+
+
+def _find_json(text: str) -> FoundJson:
     values: list[tuple[Any, str]] = []
     broken: str | None = None
     # Each with the stretch of `text` that shows it, and how many texts it is inside of.
@@ -94,7 +109,7 @@ def find_json(text: str) -> FoundJson:
         broken = UNREADABLE if is_broken else broken
         for value, stretch in found:
             values.append((value, stretch if depth == 0 else shown))
-            texts += [(inner, stretch) for inner in _texts_in(value)]
+            texts += [(inner, stretch) for inner in texts_in(value)]
         inside = [
             (inner, stretch if depth == 0 else shown, depth + 1)
             for inner, stretch in texts
@@ -109,7 +124,8 @@ def find_json(text: str) -> FoundJson:
     return FoundJson(tuple(values), broken)
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, each key and each value of it included."""
     stack = [value]
     while stack:
         found = stack.pop()
@@ -334,7 +350,7 @@ def _unescaped(content: str) -> str:
 
 def _character(escape: re.Match[str]) -> str:
     code = escape[1]
-    return chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code, code)
+    return chr(int(code[1:], 16)) if len(code) > 1 else ESCAPES.get(code, code)
 
 
 def _word_value(word: str) -> Any:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from highbar.checks import call_checks, patterns, reply_checks, strict_values, texts, value_checks
+from highbar.checks.disguises import decoded, json_texts
 from highbar.checks.evidence import cut_evidence
 from highbar.checks.folding import AS_FIRST, AS_LAST, AS_LETTERS, AS_MARKS, simple, strict
 from highbar.checks.found_json import FoundJson, find_json
@@ -126,6 +127,24 @@ def _in_text(check: ReplyCheck, text: str) -> Finding:
     """What the strict reading of a check finds in one text."""
     if isinstance(check, IsJson) and len(text) <= MOST_TEXT:
         return strict_values.is_json(check, text)
+    missed = _as_written(check, text)
+    if missed.observed or isinstance(check, Words) or len(text) > MOST_TEXT:
+        return missed
+    for other in decoded(text):
+        found = _as_written(check, other.text)
+        if found.observed:
+            return yes(cut_evidence(other.stretch(found.found) if isinstance(found.found, str) else text))
+    # What is anywhere in a text of JSON is in the decoded text, too.
+    if isinstance(check, Matches) or (isinstance(check, Texts) and check.kind in ("equals", "starts_with")):
+        for inner, stretch in json_texts(text):
+            others = chain((inner,), (other.text for other in decoded(inner)))
+            if any(_as_written(check, other).observed for other in others):
+                return yes(cut_evidence(stretch))
+    return missed
+
+
+def _as_written(check: ReplyCheck, text: str) -> Finding:
+    """What the strict reading finds in a text as it is written, with all its marks."""
     plain = reply_checks.in_text(_widen(check), text)
     if plain.observed or len(text) > MOST_TEXT:
         return plain

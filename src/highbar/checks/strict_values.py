@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from highbar.checks import reply_checks, schemas, texts
+from highbar.checks.disguises import decoded
 from highbar.checks.evidence import cut_evidence
 from highbar.checks.folding import AS_FIRST, AS_MARKS, strict
 from highbar.checks.found_json import FoundJson, Repeated, find_json, pairs_of
@@ -23,7 +24,10 @@ from highbar.documents.limits import MOST_DIGITS
 
 def same_text(found: str, wanted: str) -> bool:
     """Whether a text is the wanted one, plainly or strictly."""
-    return texts.is_equal(found, wanted, exact=False) or texts.is_equal_strictly(found, wanted)
+    return any(
+        texts.is_equal(read, wanted, exact=False) or texts.is_equal_strictly(read, wanted)
+        for read in chain((found,), (other.text for other in decoded(found)))
+    )
 
 
 def values_at(value: Any, pointer: Pointer) -> tuple[list[Any], str | None]:
@@ -128,9 +132,10 @@ def within(check: Bounds, value: Any) -> Finding:
 
 def _numbers(value: Any) -> Iterator[Number | float]:
     if isinstance(value, str):
-        read = strict(value, accents=False, bare=True).text.translate(AS_FIRST).translate(AS_MARKS)
-        for found, _, _ in chain(numbers(read, inside_words=True), grouped_numbers(read, MOST_DIGITS)):
-            yield found
+        for text in chain((value,), (other.text for other in decoded(value))):
+            read = strict(text, accents=False, bare=True).text.translate(AS_FIRST).translate(AS_MARKS)
+            for found, _, _ in chain(numbers(read, inside_words=True), grouped_numbers(read, MOST_DIGITS)):
+                yield found
     elif isinstance(value, float) and math.isinf(value):
         yield value
     elif (number := json_number(value)) is not None:
