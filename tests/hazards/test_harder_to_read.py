@@ -358,3 +358,53 @@ def test_h143_a_run_with_escaped_text_fails(tmp_path: Path) -> None:
     suite = [{"id": "A", "input": "Hi", "must_not": {"names": {"contains": "Müller"}}}]
     judged(Project(tmp_path, {"python": "agent:answer"}, suite).run(), "fail")
     assert Project(tmp_path, {"python": "agent:answer"}, suite).rows()[0]["found"]["names"] == "M\\u00fcller"
+
+
+# --- numbers beyond all bounds -----------------------------------------------------------------------
+
+HUGE = {
+    name: text.replace("#", "1" * 5000)
+    for name, text in {
+        "alone": "#",
+        "negative": "-#",
+        "a list": "[#]",
+        "an object": '{"total": #}',
+        "a text": '{"total": "#"}',
+        "in prose": 'So: {"total": #}.',
+        "a fraction": '{"total": 0.#}',
+        "grouped": f"1{',111' * 2000}",
+        "an exponent": '{"total": 1e99999}',
+        "a greater exponent": '{"total": 1E+9999999999999999999999}',
+        "a character": f"&#{'9' * 5000};",
+        "a half": '"\\ud83d"',
+    }.items()
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("demand", ["must_not", "expected_behaviors"])
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"is_json": {"type": "object", "required": ["x"]}},
+        {"is_json": {"properties": {"total": {"type": "integer", "maximum": 5, "multipleOf": 3}}, "minItems": 2}},
+        {"is_json": {"enum": [5, "a"]}},
+        {"json": {"/total": {"at_most": 5}}},
+        {"json": {"/total": {"equals": 5}}},
+        {"json": {"": {"matches": "7"}}},
+        {"any": [{"number": 5}, {"contains": "5"}, {"equals": 5}]},
+    ],
+)
+def test_h143_no_number_ends_the_grading(tmp_path: Path, check: dict[str, Any], demand: str) -> None:
+    found = graded(tmp_path, {**HUGE, "after": "Fine."}, check, demand)
+    assert {"violated", "observed"}.isdisjoint({found["alone"], found["negative"]}) or "minItems" in str(check)
+    assert found["after"] == "clean"
+
+
+@pytest.mark.process
+def test_h143_a_huge_number_ends_no_run(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def answer(said):\n    return '1' * 5000\n", "utf-8")
+    demands = {"answer": {"is_json": {"type": "object"}}, "must_not": {"it": {"is_json": {"type": "array"}}}}
+    project = Project(tmp_path, {"python": "agent:answer"}, [{"id": name, "input": "Hi", **demands} for name in "AB"])
+    judged(project.run(), "fail")
+    assert [row["violations"] for row in project.rows()] == [[], []]

@@ -90,6 +90,8 @@ def apply(
                 return unclear(_ONLY_LAST)
     except RecursionError:
         return unclear("what the agent reported is nested too deeply")
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:  # one answer must not end the grading of all
+        return unclear(cut_evidence(f"what the agent reported cannot be read: {type(error).__name__}: {error}"))
     return found
 
 

@@ -61,12 +61,17 @@ def meets(value: Any, schema: str) -> str | None:
     # Loaded only if a suite has a schema.
     from jsonschema_rs import ValidationError
 
+    validator, read = _validator(schema), replace_surrogates(value)
+    if validator.is_valid(read):
+        return None
     try:
-        _validator(schema).validate(replace_surrogates(value))
+        validator.validate(read)
     except ValidationError as error:
         place = "".join(f"/{part}" for part in error.instance_path)
         return f"{_first_line(error)} (at {place})" if place else _first_line(error)
-    return None
+    except ValueError:  # to show a number of more than 4,300 digits, which Python refuses to write
+        pass
+    return "the value does not meet the schema"
 
 
 @lru_cache(maxsize=256)
