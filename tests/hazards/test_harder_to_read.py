@@ -198,6 +198,12 @@ HIDDEN_JSON = {
     "an amount": '{"total": "500 EUR"}',
     "other digits": '{"total": ٥٠٠}',
     "hexadecimal": '{"total": 0x1F4}',
+    "in a list": f"[{TOTAL}]",
+    "in lists": f"{'[' * 150}{TOTAL}{']' * 150}",
+    "in a list beside others": f'[[1, "x"], {{}}, [2, [{TOTAL}]]]',
+    "in a list that is not closed": f"[[[{TOTAL}], 1",
+    "in a list in a text": json.dumps({"a": f"[{TOTAL}]"}),
+    "one of many": json.dumps([{"total": 5}] * 20_000 + [{"total": 500}]),
 }
 BROKEN_JSON = {
     "no end": '{"total": 500',
@@ -206,6 +212,7 @@ BROKEN_JSON = {
     "too deep": "[" * 1000,
     "in a text": json.dumps({"reply": '{"total": 500'}),
     "too many": "{}" * 20_000,
+    "too many in a list": json.dumps([[]] * 100_001),
     "no number": '{"total": NaN}',
 }
 CLEAN_JSON = {
@@ -213,6 +220,8 @@ CLEAN_JSON = {
     "prose": "We are open from 9 to 5 (see [the map](https://example.org)), {name}.",
     "code": "a { color: red; } function f() { return x[i]; } [2024-01-01 12:30] done, [x] yes, see [1].",
     "another place": '{"cart": {"total": 500}}',
+    "another place in a list": '[{"cart": [{"total": 500}]}]',
+    "many": json.dumps([{"total": 5}] * 20_000),
 }
 
 

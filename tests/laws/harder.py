@@ -164,6 +164,14 @@ def as_text(random: Random, text: str) -> str:
     return random.choice((json.dumps(text), json.dumps({"reply": text}), json.dumps([text])))
 
 
+def listed(random: Random, text: str) -> str:
+    """An object in lists."""
+    if not text.startswith("{") or not text.endswith("}"):
+        return text
+    depth = random.choice((1, 2, 100))
+    return "[" * depth + random.choice(("", "1, ", '{}, "x", ')) + text + random.choice(("", ", [2]")) + "]" * depth
+
+
 def fenced(random: Random, text: str) -> str:
     mark = random.choice(("```", "~~~~", "```json"))
     end = mark.removesuffix("json")
@@ -180,7 +188,7 @@ def beside_prose(random: Random, text: str) -> str:
     return before + text + random.choice((".", "", " [2]", " isn't it?", "»", '"'))
 
 
-JSON_CHANGES: tuple[Change, ...] = (repeated_key, nearly, other_key, as_text, fenced, with_bom, beside_prose)
+JSON_CHANGES: tuple[Change, ...] = (repeated_key, nearly, other_key, as_text, listed, fenced, with_bom, beside_prose)
 
 # --- the law -----------------------------------------------------------------------------------------
 

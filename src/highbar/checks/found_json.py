@@ -17,7 +17,14 @@ from typing import Any
 from msgspec import Struct
 
 from highbar.checks.folding import AS_FIRST, DOUBLE_QUOTES, SINGLE_QUOTES, strict
-from highbar.checks.limits import DEEPEST_TEXT, DEEPEST_VALUE, MOST_JSON_VALUES, MOST_REMEMBERED
+from highbar.checks.limits import (
+    DEEPEST_TEXT,
+    DEEPEST_VALUE,
+    MOST_JSON_VALUES,
+    MOST_LISTED_TEXT,
+    MOST_LISTED_VALUES,
+    MOST_REMEMBERED,
+)
 from highbar.checks.values import NotJson, Unreadable, decode_json, fenced_blocks
 
 UNREADABLE = "the reply has what looks like JSON and cannot be read"
@@ -121,7 +128,28 @@ def _find_json(text: str) -> FoundJson:
             waiting += inside
     if len(values) > MOST_JSON_VALUES:
         broken = f"the reply has more than {MOST_JSON_VALUES} JSON values"
+    elif not _add_items(values, text):
+        broken = "the reply has too many JSON values inside of lists"
     return FoundJson(tuple(values), broken)
+
+
+def _add_items(values: list[tuple[Any, str]], text: str) -> bool:
+    """Add the objects and lists in each list, as if they stood in prose; False if those are too many to read."""
+    level, depth, most = values, 0, MOST_LISTED_VALUES
+    while level := [
+        (item, stretch)
+        for one, stretch in level
+        if isinstance(one, list)
+        for item in one
+        if isinstance(item, dict | list)
+    ]:
+        depth += 1
+        most -= len(level)
+        # A check may read each of them as a whole.
+        if most < 0 or depth * len(text) > MOST_LISTED_TEXT:
+            return False
+        values += level
+    return True
 
 
 def texts_in(value: Any) -> Iterator[str]:
