@@ -56,31 +56,34 @@ class PairedRuns(Struct, frozen=True):
         """The bounds of head - share · base, and the factor head / base if the bounds come from it."""
         if isinstance(root, Ratio):
             if is_share(root):
-                found = self._share_bounds(root, share)
-                if found is not None:
-                    return found, None
+                same = self._share_bounds(root)
+                if same is not None:
+                    return self._less_of_base(root, same, 1 - share), None
             else:
                 factor = self.mean_factor(root)
                 if factor is not None:
                     return self._by_factor(root, factor, float(share)), factor
         return self._by_gradient(root, float(share)), None
 
-    def _share_bounds(self, ratio: Ratio, share: Fraction) -> Interval | None:
-        """The bounds of a share in the head - `share` · in the base; None if the weights of the two runs differ."""
+    def _share_bounds(self, ratio: Ratio) -> Interval | None:
+        """The bounds of a share; None if a scenario has different weights in the two runs."""
         if not self._weighs_the_same(ratio):
             return None
         weights = self.head.linear(ratio.d)
         after, before = self.head.linear(ratio.z), self.base.linear(ratio.z)
-        counts = self._single_trial_counts(before, after, weights) if share == 1 else None
+        counts = self._single_trial_counts(before, after, weights)
         if counts is not None:
             return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
-        differences = self.head.by_unit([a - share * b for a, b in zip(after, before, strict=True)])
+        differences = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
         weight = self.head.by_unit(weights)
-        # Such a difference is from -share to 1, which a line takes to -1 to 1.
-        width, middle = (1 + share) / 2, (1 - share) / 2
-        units = (((differences[unit] - middle * weight[unit]) / width, weight[unit]) for unit in weight)
-        found = paired_bounds(units, self.alpha)
-        return Interval(*(float(middle) + float(width) * end for end in found)) if found else UNBOUNDED
+        return paired_bounds(((differences[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
+
+    def _less_of_base(self, ratio: Ratio, same: Interval, part: Fraction) -> Interval:
+        """The bounds of head - base + `part` · base, from those of head - base: both distances are added."""
+        if not part:
+            return same
+        ends = [float(part) * end for end in FormulaBounds(self.base.group, self.alpha).of(ratio)]
+        return Interval(same.low + min(ends), same.high + max(ends))
 
     def _weighs_the_same(self, ratio: Ratio) -> bool:
         """Whether scenarios weigh the same in both runs; else a change of weights looks like one of values."""
