@@ -9,12 +9,13 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from highbar import measure
+from highbar import catalogue, measure
 from highbar.changes.paired_runs import UNBOUNDED, PairedRuns
 from highbar.changes.pairing import Pairs
 from highbar.changes.record_sums import Computed, RecordSums, sums_of
 from highbar.measure.parts import Node, of_metric, parts_of, ratios
-from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
+from highbar.measure.weight_classes import Weighed, doubt_of_classes
+from highbar.model import Doubt, Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
 from highbar.model.number import Number
 from highbar.statistics.interval import Interval
@@ -81,8 +82,12 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
             low, high = _bounds_around(interval, float(change), base)
         except OverflowError:
             low, high, factor = None, None, None  # beyond every float: the value is exact, but has no bounds
-        doubt = pair.doubt(formula)
+        doubt = pair.doubt(formula) or self._doubt_of_classes(formula, metric, where)
         return Difference(base, head, Number(change), low, high, pairs, missing, lost, factor=factor, doubt=doubt)
+
+    def _doubt_of_classes(self, formula: Node, metric: str, where: Where) -> Doubt | None:
+        narrowed = catalogue.narrow(where, self.policy.metrics[metric].where)
+        return doubt_of_classes(self.policy, formula, Weighed(self.pairs.head, self.pairs.base), narrowed)
 
     def _mask(self, formula: Node) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have it in the base only."""

@@ -131,19 +131,11 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             values = [None if value is None else ONE for value in values]
         if not term.weighted:
             return values
-        weights = (self._weight(record) for record in self.records)
+        weights = (self.weights.of(record) for record in self.records)
         return [
             value if value is None or weight is ONE else value * weight
             for value, weight in zip(values, weights, strict=True)
         ]
-
-    def _weight(self, record: ScenarioRecord) -> Fraction:
-        by_category, by_capability = self.weights.by_category, self.weights.by_capability
-        if not by_category and not by_capability:
-            return record.weight
-        category, capability = record.columns.get("category"), record.columns.get("capability")
-        of_category = by_category.get(category, ONE) if category else ONE
-        return record.weight * of_category * (by_capability.get(capability, ONE) if capability else ONE)
 
     def _total(self, term: Term) -> Total:
         known = [value for value in self.parts(term) if value is not None]
@@ -161,7 +153,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
         z, d = self.by_unit(above), self.by_unit(below)
         # Doubles are enough for products: only bounds are computed from these, while values stay exact.
         pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
-        weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
+        weights = [self.weights.of(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
         heaviest = max(
             (
                 max(part, float(weight)) / trials

@@ -14,6 +14,7 @@ from highbar.changes.record_sums import sums_of
 from highbar.errors import InputError
 from highbar.load import run_folders
 from highbar.load.results import Results
+from highbar.measure.weight_classes import Weighed
 from highbar.model import Policy, Source, Trial
 from highbar.model.baseline import Baseline, Scoring
 from highbar.model.comparison import Side
@@ -149,4 +150,6 @@ def measured(policy: Policy, run: ScoredRun) -> measure.Measured:
     """The metrics of one run over all its scenarios."""
     best = sums_of(policy, run.best).group if run.best else None
     categories = sorted({record.columns["category"] for record in run.records if "category" in record.columns})
-    return measure.Measured(policy, sums_of(policy, run.records).group, best, categories=tuple(categories))
+    return measure.Measured(
+        policy, sums_of(policy, run.records).group, best, categories=tuple(categories), weighed=Weighed(run.records)
+    )

@@ -8,6 +8,8 @@ FEW_CLUSTERS = 20
 """Clusters, or scenarios of equal weight, below which bounds are rough."""
 HEAVY = 0.10
 """The largest share of the weight that one scenario may have: with more, its luck decides the metric."""
+FEWEST_OF_A_WEIGHT = 3
+"""The fewest scenarios of a weight above the mean: fewer say little about the others of that weight."""
 MOST_CATEGORIES = 10
 """Categories that the reason of an undefined metric lists."""
 MOST_TERMS = 2000

@@ -98,7 +98,15 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         planned=planned_trials(policy, wants.planned),
         first_trials=any(map(may_be_tried_again, policy.rules)),
     )
+    if request.record_by is None and any(map(is_weighted, request.ratios)) and _has_confident_rule(policy):
+        request = replace(
+            request, record_by=policies.chosen_by(policy)
+        )  # for the weights that there are, and how many scenarios have each
     return replace(request, details=True, failed_limit=MOST_DETAILS) if wants.details else request
+
+
+def _has_confident_rule(policy: Policy) -> bool:
+    return any(demand.is_confident for rule in policy.rules for demand in demands_of(rule))
 
 
 def planned_trials(policy: Policy, before: Mapping[str, int]) -> PlannedTrials | None:

@@ -16,9 +16,11 @@ from highbar.language.formula import Undefined
 from highbar.measure import between, intervals, undefined
 from highbar.measure.needs import declared_range, difference, where_of
 from highbar.measure.parts import Node, is_share, measures_of, of_metric, parts_without_worse_end
+from highbar.measure.weight_classes import Weighed, doubt_of_classes
 from highbar.model import (
     Better,
     Call,
+    Doubt,
     Ends,
     Expression,
     Metric,
@@ -54,11 +56,13 @@ class Measured:
         is_best: bool = False,
         formulas_of: Measured | None = None,
         categories: tuple[str, ...] = (),
+        weighed: Weighed | None = None,
     ) -> None:
         self.policy = policy
         self.group = group
         self.best = best
         self.is_best = is_best
+        self.weighed = weighed
         self.categories = categories  # all categories in the results, to explain why one has no scenario
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
@@ -68,6 +72,7 @@ class Measured:
         if formulas_of is not None:  # the same caches, not copies: every slice has the same formulas
             self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
             self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
+            self.weighed = formulas_of.weighed if is_best else None
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group, with the same cache of formulas."""
@@ -217,8 +222,12 @@ class Measured:
             low=low,
             high=high,
             undecided=undecided,
-            doubt=self._intervals.doubt(self._formula(metric, where)),
+            doubt=self._doubt(self._formula(metric, where), catalogue.narrow(where, metric.where)),
         )
+
+    def _doubt(self, node: Node, where: Where) -> Doubt | None:
+        found = self._intervals.doubt(node)
+        return found if found or not self.weighed else doubt_of_classes(self.policy, node, self.weighed, where)
 
     @cached_property
     def _intervals(self) -> intervals.FormulaBounds:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from highbar.model.against import Source
 from highbar.model.formulas import Condition, Expression
 from highbar.model.literals import Better, EvidenceKind, Level, Operator, SpendingKind, Unit, Where
+from highbar.model.records import ONE, ScenarioRecord
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
@@ -304,6 +305,14 @@ class Weights(Struct, frozen=True):
     by_category: Mapping[str, Fraction] = field(default_factory=dict)
     by_capability: Mapping[str, Fraction] = field(default_factory=dict)
     by_metric: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def of(self, record: ScenarioRecord) -> Fraction:
+        """What a scenario weighs: its own weight, times those of its category and of its capability."""
+        if not self.by_category and not self.by_capability:
+            return record.weight
+        category, capability = record.columns.get("category"), record.columns.get("capability")
+        of_category = self.by_category.get(category, ONE) if category else ONE
+        return record.weight * of_category * (self.by_capability.get(capability, ONE) if capability else ONE)
 
 
 DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")

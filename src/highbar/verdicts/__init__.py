@@ -23,6 +23,7 @@ from highbar.errors import InputError, Problem
 from highbar.gate.evidence import PASSING
 from highbar.load import run_folders
 from highbar.load.results import Results
+from highbar.measure.weight_classes import Weighed
 from highbar.model import Counts, Policy, RuleResult, Slice, Verdict
 from highbar.model.job import Job
 from highbar.model.reduction import Reduction
@@ -68,7 +69,9 @@ def make_verdict(
     run: ScoredRun | None = None,
 ) -> Verdict:
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
-    whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories)
+    before = changes.base.records if changes else ()
+    weighed = Weighed(sums.records.scenarios, before) if sums.records else None
+    whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories, weighed=weighed)
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # typical thresholds apply only to metrics that have data

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from highbar import gate
+from highbar import catalogue, gate
 from highbar.changes.record_sums import is_selected
 from highbar.changes.scored_run import ScoredRun, measured
 from highbar.changes.since import Changes, since
@@ -16,7 +16,8 @@ from highbar.gate.rules import MOST_NAMED
 from highbar.gate.sequential import Course, SharesSeen, WeighedRule
 from highbar.language.phrases import count, some
 from highbar.measure.parts import of_metric, share_behind
-from highbar.model import BaselineRule, Policy, StepRule, ThresholdRule
+from highbar.measure.weight_classes import Weighed, doubt_of_classes
+from highbar.model import BaselineRule, Doubt, Policy, StepRule, ThresholdRule
 from highbar.model.order import RunOrder
 from highbar.policy.sequential import populations, small_horizon
 from highbar.verdicts.shares import Seen, is_countable, pairs_seen, shares_seen
@@ -55,6 +56,9 @@ class Replay:
         seen = Seen(
             planned[:count_seen], tuple(self._best[id_] for id_ in ids[:count_seen]), planned, self.order.trials
         )
+        doubt = self._doubt_of_weights(rule)
+        if doubt is not None:
+            return replace(course, why_at_end=doubt.reason)
         shares = self._shares(rule, seen) if ids else None
         if shares is None and self.policy.population == "suite" and not isinstance(rule, BaselineRule):
             return replace(course, why_at_end=_SUITE)
@@ -76,6 +80,14 @@ class Replay:
         if isinstance(rule, ThresholdRule):
             return shares_seen(rule, self.policy, seen)
         return pairs_seen(rule, self.policy, seen, self._base) if isinstance(rule, BaselineRule) else None
+
+    def _doubt_of_weights(self, rule: WeighedRule) -> Doubt | None:
+        """Why the weights that the planned scenarios have leave the rule open."""
+        if not isinstance(rule, ThresholdRule | BaselineRule):
+            return None
+        metric = self.policy.metrics[rule.metric]
+        formula, where = of_metric(self.policy, metric, rule.where), catalogue.narrow(rule.where, metric.where)
+        return doubt_of_classes(self.policy, formula, Weighed(self.run.records, tuple(self._base.values())), where)
 
     def _is_countable(self, rule: WeighedRule, seen: Seen) -> bool:
         if not isinstance(rule, ThresholdRule):
