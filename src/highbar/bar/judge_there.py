@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,12 +26,11 @@ if TYPE_CHECKING:
     from highbar.model.judgments import JudgeAnswer
 
 
-_OPEN_NOTHING = frozenset(
-    """
-    _yaml aiohttp backports charset_normalizer frozenlist jiter markupsafe msgspec multidict numpy orjson propcache pydantic_core
-    rapidfuzz regex rpds tiktoken yaml yarl zstandard
-    """.split()
-)
+_OPEN_NOTHING = frozenset({
+    "_yaml", "aiohttp", "backports", "charset_normalizer", "frozenlist", "jiter", "markupsafe", "msgspec", "multidict",
+    "numpy", "orjson", "propcache", "pydantic_core", "rapidfuzz", "regex", "rpds", "tiktoken", "yaml", "yarl",
+    "zstandard",
+})  # fmt: skip
 """Installed packages with libraries in C that open no file, or only by Python."""
 
 
@@ -47,7 +47,8 @@ def _reasons(history: JournalState, suite: Suite, there: Revision, identity: Jud
         yield f"another judge judged than at {there.ref}: {both[1]}, wanted {both[0]}"
     if any(judge.python is not None for judge in suite.judges):
         beside = os.path.relpath(identity.folder, there.folder)
-        reason = next(_other_code(history.judge_facts, beside, code_of(there)), None)
+        code = code_of(there)
+        reason = next(chain(_other_code(history.judge_facts, beside, code), _unseen(history.judge_facts, code)), None)
         if reason is not None:
             yield f"not certain that the judge of {there.ref} judged: {reason}"
     answers: dict[str, JudgeAnswer] = {}
@@ -107,11 +108,18 @@ def _other_code(facts: Iterable[Fact], beside: str, code: CodeThere) -> Iterator
                 yield f"it asked for the module {name}, and did not use {known[name]}"
             case "program":
                 yield f"it started {name}"
-            case "library" if name not in _OPEN_NOTHING and not name.endswith("__mypyc"):
-                for path in _changed(code):
-                    yield f"{name}, a library in C, may have read {path}, which is another one there"
     if not began:
         yield "what it read was not recorded"
+
+
+def _unseen(facts: Iterable[Fact], code: CodeThere) -> Iterator[str]:
+    """What a library in C may have read otherwise than there, without a note."""
+    names = [name for kind, name, *_ in facts if kind == "library"]
+    for name in names:
+        if name not in _OPEN_NOTHING and not name.endswith("__mypyc"):
+            yield from (
+                f"{name}, a library in C, may have read {path}, which is another one there" for path in _changed(code)
+            )
 
 
 def _changed(code: CodeThere) -> Iterator[str]:
