@@ -164,6 +164,46 @@ def test_h147_where_nothing_was_changed_the_ref_accepts_it(tmp_path, install):
     assert done.exit == 0
 
 
+TAKING = """
+import importlib.util, sys
+class Loader:
+    def __init__(self, loader): self.loader = loader
+    def create_module(self, spec): return None
+    def exec_module(self, module):
+        self.loader.exec_module(module)
+        module.find_check = lambda *_: lambda answer: True
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name != "highbar.running.child.finding": return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        spec.loader = Loader(spec.loader)
+        return spec
+if any("highbar.running.child" in one for one in sys.orig_argv):
+    sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("name", ["sitecustomize", "usercustomize"])
+@pytest.mark.parametrize("install", [by_path, by_variable])
+def test_h147_what_python_runs_at_its_start_is_not_of_the_change(tmp_path, install, name):
+    root = tmp_path / "repository"
+    root.mkdir()
+    commit(root, files(STRICT))
+    python, packages = python_in(tmp_path / "venv")
+    cfg = tmp_path / "venv" / "pyvenv.cfg"  # or there would be no usercustomize
+    cfg.write_text(cfg.read_text("utf-8").replace("packages = false", "packages = true"), "utf-8")
+    put(root, {f"src/{name}.py": TAKING})
+    environment = install(root, packages)
+    made = call(python, root, "run", "evals/suite.json", *RUN, environment=environment)
+    assert made.exit == 0, made.err
+    done = call(python, root, *CHECK, environment=environment)
+    assert done.exit == 2, done.out
+    assert f"src/{name}.py" in done.problems
+    put(root, {f"src/{name}.py": f"{TAKING}del __file__\n"})
+    assert outcome(call(python, root, *CHECK, environment=environment)) == "fail", "the checks are those of main anyway"
+
+
 def test_h147_an_installed_copy_of_the_package_is_a_doubt(tmp_path):
     root = tmp_path / "repository"
     root.mkdir()

@@ -44,6 +44,7 @@ from highbar.model.job import SILENT, Job, JobWatch
 from highbar.model.origin import read_origin
 from highbar.model.quarantine import AutoQuarantine
 from highbar.model.requests import Request, covering
+from highbar.running.watched import refuse_startup_code
 from highbar.verdicts import CheckResult
 
 
@@ -63,6 +64,7 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
         _repeatable(job) as again,
     ):
         there = revision.revision_at(against_ref, Path(folder).resolve())
+        refuse_startup_code(there.root.resolve(), against_ref)
         path = policy_path(there, named_policy(job.policy))
         here = policies.choose(job.policy)
         if here.advisory:  # fail closed: a change that deletes the policy is not judged

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 import highbar
+from highbar.errors import InputError, Problem
 from highbar.load.revision import ask_git
 from highbar.running.child import frames
 
@@ -92,6 +93,17 @@ def spared_folders(root: Path, commits: tuple[str, ...] = ("HEAD",)) -> tuple[st
     real = dict.fromkeys(os.path.realpath(name) for name in names)
     found = [name for name in real if Path(name).is_relative_to(root) and not _is_tracked(name, root, commits)]
     return (*found, str(Path(highbar.__file__).resolve().parent))
+
+
+def refuse_startup_code(root: Path, ref: str) -> None:
+    """Raise InputError if Python ran code of the repository when it started this process: it may have changed us."""
+    spared = spared_folders(root)
+    for name in ("sitecustomize", "usercustomize"):
+        file = os.path.realpath(getattr(sys.modules.get(name), "__file__", None) or os.sep)
+        if Path(file).is_relative_to(root) and not any(Path(file).is_relative_to(one) for one in spared):
+            message = f"Python ran this file of the repository at its start, so it may decide instead of {ref}"
+            hint = "install Highbar in an environment of its own, without PYTHONPATH or an editable install"
+            raise InputError(Problem(message, os.path.relpath(file, root), hint=hint))
 
 
 def _is_tracked(name: str, root: Path, commits: tuple[str, ...]) -> bool:

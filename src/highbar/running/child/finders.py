@@ -26,11 +26,11 @@ class MovingFinder:
         self._place, self._quietly, self._found = moved, quietly, found
         usual = (BuiltinImporter, FrozenImporter, PathFinder)
         # The finders of installed packages look at the repository as it is now, so they are asked last.
-        self._finders = sorted(finders, key=lambda one: one not in usual)
+        self.finders = sorted(finders, key=lambda one: one not in usual)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Find a module, in the copy if it is one of the repository."""
-        for finder in self._finders:
+        for finder in self.finders:
             find = getattr(finder, "find_spec", None)
             spec = None if find is None else self._quietly(find, name, path, target)
             moved = None if spec is None else self._quietly(self._moved, spec)
@@ -41,13 +41,13 @@ class MovingFinder:
 
     def find_distributions(self, *arguments: Any, **named: Any) -> Iterable[Any]:
         """The installed packages, for `importlib.metadata`."""
-        for finder in self._finders:
+        for finder in self.finders:
             if hasattr(finder, "find_distributions"):
                 yield from finder.find_distributions(*arguments, **named)
 
     def invalidate_caches(self) -> None:
         """Forget what folders hold."""
-        for finder in self._finders:
+        for finder in self.finders:
             if hasattr(finder, "invalidate_caches"):
                 finder.invalidate_caches()
 

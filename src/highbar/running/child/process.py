@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+import highbar
 from highbar.running.child import frames
 from highbar.running.child.slots import Slots, make_shared
 
@@ -19,6 +22,7 @@ LONGEST_END = 10.0
 """Seconds until a guardian that does not end is killed. Normally it takes milliseconds."""
 LONGEST_START = 300.0
 """Seconds for the import of the user's module, which may load a model."""
+_WITHOUT_SITE = "import sys; sys.path += sys.argv[4:]; from highbar.running.child.__main__ import main; main()"
 _PIPE = 2**20  # bytes; many replies fit in it
 
 
@@ -40,7 +44,7 @@ class FunctionProcess:
             self.slots = Slots(shared)
             theirs = (theirs_in, theirs_out, shared)
             self._guardian = subprocess.Popen(  # noqa: S603  # our own program
-                [sys.executable, "-P", "-m", "highbar.running.child", *(str(file) for file in theirs)],
+                [sys.executable, "-P", *_program(setup, map(str, theirs))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,  # of the guardian; prints of functions go to standard error
                 pass_fds=theirs,
@@ -103,6 +107,15 @@ class FunctionProcess:
         with suppress(ValueError):
             return f"killed by {signal.Signals(-code).name}"
         return f"killed by signal {-code}"
+
+
+def _program(setup: Mapping[str, Any], files: Iterable[str]) -> list[str]:
+    """The arguments of Python. A watched process sees to installed packages itself, so that this is watched, too."""
+    if setup.get("watch") is None:
+        return ["-m", "highbar.running.child", *files]
+    needed = (highbar.__file__, msgspec.__file__)
+    places = dict.fromkeys(str(Path(file).absolute().parent.parent) for file in needed)
+    return ["-S", "-c", _WITHOUT_SITE, *files, *places]
 
 
 def _pipe(files: list[int]) -> tuple[int, int]:

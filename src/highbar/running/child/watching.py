@@ -29,6 +29,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from importlib import _bootstrap_external, invalidate_caches
+from types import FrameType
 from typing import Any
 
 from highbar.running.child import frames
@@ -37,6 +38,7 @@ from highbar.running.child.finders import LastFinder, MovingFinder
 Fact = list[Any]
 _NOT_ALONE = frozenset({"highbar", "msgspec"})
 """Packages that are loaded here without any function."""
+_OF_SITE = ("sitecustomize", "usercustomize")
 _OF_IMPORT = "<frozen importlib._bootstrap_external>"
 _PROGRAMS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn")
 _FORKS = ("os.fork", "os.forkpty")
@@ -62,6 +64,7 @@ def begin(setup: dict[str, Any] | None, replies: int) -> None:
     if setup is not None:
         _begun.append(Watch(setup, replies))
         _begun[-1].begin()
+        _begun[-1].load_site()
 
 
 def is_watched() -> bool:
@@ -102,16 +105,38 @@ class Watch:
             return found
 
         _bootstrap_external.cache_from_source = cache_from_source  # type: ignore[assignment]
-        if self._copy is not None:
-            sys.path[:] = map(self.moved, sys.path)
-            sys.meta_path[:] = [MovingFinder(sys.meta_path, self.moved, self.quietly, self._note_installed)]
-        sys.meta_path.append(LastFinder(self._absent))
-        sys.path_importer_cache.clear()
-        invalidate_caches()
+        self._arrange_finders()
         for name in _LOOKS:
             self._wrap(name)
         sys.addaudithook(self._heard)
         self.note_modules()
+
+    def load_site(self) -> None:
+        """Do what Python does at its start: add the places of installed packages, and run what they ask for.
+
+        Such as `sitecustomize`, which may lie in the repository. The process was started without it, see `process`.
+        """
+        import site  # it would be frozen with the folders of now
+
+        ours = [path for path in sys.argv[4:] if path in sys.path]
+        sys.path[:] = [path for path in sys.path if path not in ours]
+        site.main()
+        sys.path += [path for path in ours if path not in sys.path]
+        self._arrange_finders()
+        self.note_modules()
+
+    def _arrange_finders(self) -> None:
+        """Find modules in the copy, and note those that no finder has found."""
+        finders: list[Any] = []
+        for one in sys.meta_path:
+            finders += one.finders if isinstance(one, MovingFinder) else [one]
+        finders = [one for one in finders if not isinstance(one, LastFinder)]
+        if self._copy is not None:
+            sys.path[:] = map(self.moved, sys.path)
+            finders = [MovingFinder(finders, self.moved, self.quietly, self._note_installed)]
+        sys.meta_path[:] = [*finders, LastFinder(self._absent)]
+        sys.path_importer_cache.clear()
+        invalidate_caches()
 
     def note_modules(self) -> None:
         """Note what has been imported since the last time."""
@@ -176,7 +201,7 @@ class Watch:
         original = getattr(os, name)
 
         def look(path: Any, *rest: Any, **named: Any) -> Any:
-            if not self._is_busy and not isinstance(path, int):
+            if not self._is_busy and not isinstance(path, int) and not _is_of_site(sys._getframe(1).f_back):  # noqa: SLF001
                 self.quietly(self._looked, path)
             return original(path, *rest, **named)
 
@@ -290,7 +315,8 @@ class Watch:
 
     def _absent(self, name: str) -> None:
         """No finder has found a module. It may be where the copy has nothing."""
-        self.note("absent", name)
+        if name not in _OF_SITE:  # Python asks for them wherever it runs
+            self.note("absent", name)
         for path in sys.path if self._missing else ():
             self.quietly(self.read, path)
 
@@ -342,6 +368,11 @@ _EVENTS: dict[str, Callable[..., None]] = {
     **dict.fromkeys(_PROGRAMS, Watch.started),
     **dict.fromkeys(_FORKS, Watch.forked),
 }
+
+
+def _is_of_site(frame: FrameType | None) -> bool:
+    """Whether Python asks whether a folder is there, before it adds that to the places of modules."""
+    return frame is not None and frame.f_globals.get("__name__") == "site" and frame.f_code.co_name == "addpackage"
 
 
 def _real(path: Any) -> str | None:
