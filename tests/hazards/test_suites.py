@@ -41,6 +41,30 @@ def test_h131_a_key_that_nobody_understands_never_passes(tmp_path: Path, key: st
     refused(check(tmp_path, [{"id": "A", "correct": True}], BAR), f"unknown key '{key}'", hint)
 
 
+CHECKS = (
+    "contains", "contains_all", "starts_with", "equals", "matches", "words", "number", "is_json", "json", "calls",
+    "calls_only", "calls_in_order", "state", "context", "python", "any", "all", "not", "exact", "part", "last",
+    "every", "within", "times", "where", "at_least", "must_contain", "not_contains", "must_not_contain",
+    "expected_response", "golden", "success_criteria", "banned", "forbidden_phrases", "max_words", "min_score",
+    "should_refuse", "mustMention", "bannedWords",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", CHECKS)
+def test_h131_a_check_that_stands_under_no_name_never_passes(tmp_path: Path, key: str) -> None:
+    for value in (True, 42, "555", ["555"], {"contains": "555"}):
+        for keys in ({"scenarios": [{**ASKED, key: value}]}, {"defaults": {key: value}, "scenarios": [ASKED]}):
+            (tmp_path / "suite.json").write_text(json.dumps(keys), "utf-8")
+            done = run(tmp_path, "suite", "suite.json")
+            assert (done.exit, f"unknown key '{key}'" in done.err) == (2, True), done.err
+            hinted = "`answer`" in done.err or "`expected_behaviors" in done.err or "`must_not" in done.err
+            assert hinted or "defaults" in keys, done.err
+            refused(check(tmp_path, [{"id": "A", "correct": True}], BAR), f"unknown key '{key}'")
+    (tmp_path / "suite.csv").write_text(f"id,input,answer.contains,{key}\nA,Hi,yes,true\n", "utf-8")
+    done = run(tmp_path, "suite", "suite.csv")
+    assert (done.exit, f"unknown key '{key}'" in done.err) == (2, True), done.err
+
+
 @pytest.mark.parametrize("value", [{"contains": "555"}, ["555"], {}, []])
 @pytest.mark.parametrize("top", [{}, {"columns": ["leaks"]}])
 def test_h131_a_column_of_the_users_own_is_a_scalar(tmp_path: Path, value: Any, top: dict[str, Any]) -> None:
@@ -87,7 +111,7 @@ def test_h131_text_that_the_file_the_policy_or_the_results_name_is_a_column(tmp_
     assert "text under ticket, owner, which" in done.err
 
 
-@pytest.mark.parametrize("name", ["target", "prompt", "forbidden"])
+@pytest.mark.parametrize("name", ["target", "prompt", "forbidden", "state", "max_words"])
 def test_h131_a_listed_word_is_a_column_only_by_name(tmp_path: Path, name: str) -> None:
     for form, text in {
         "suite.json": json.dumps({"columns": [name], "scenarios": [{**ASKED, name: "x"}]}),

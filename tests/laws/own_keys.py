@@ -2,9 +2,10 @@
 
 `attempt(seed, folder)` writes a sound suite in one form (YAML, JSON, a JSON list, JSONL, CSV; with checks, or a list of
 ids) and adds one key with one value to a scenario: words by which other tools name a check, a question or an
-expectation, spelled in many ways; near misses of our own keys; any words; columns of a run. `highbar suite` must refuse
-the key by its name, or list it; text that nothing names is also warned of. A check whose policy names the same suite
-must refuse what `highbar suite` refuses. The words are those of the contract, not those of the code.
+expectation, and names of our own checks, spelled in many ways; near misses of our own keys; any words; columns of a
+run. `highbar suite` must refuse the key by its name, or list it; text that nothing names is also warned of. A check
+whose policy names the same suite must refuse what `highbar suite` refuses. The words are those of the contract, not
+those of the code.
 """
 
 from __future__ import annotations
@@ -24,8 +25,16 @@ ELSEWHERE = (
     "must_include", "must_not_include", "never", "never_says", "should", "should_not", "rubric", "criteria",
     "prompt", "question", "query", "user", "ideal", "target", "reference", "ground_truth", "evaluators", "scorers",
     "graders", "metrics", "tests", "cases",
+    "must_contain", "not_contains", "must_not_contain", "expected_response", "golden", "success_criteria", "banned",
+    "forbidden_phrases", "max_words", "min_score", "should_refuse", "must_mention", "should_not_mention", "not_equals",
+    "banned_words", "golden_answer", "expected_tools", "max_tool_calls", "disallowed_tools", "icontains", "regex",
+    "llm_rubric",
+    # Highbar's own checks and what goes beside them: these check only under a name.
+    "contains", "contains_all", "starts_with", "equals", "matches", "words", "number", "is_json", "json", "calls",
+    "calls_only", "calls_in_order", "state", "context", "python", "any", "all", "not", "exact", "part", "last", "every",
+    "within", "times", "where", "arguments", "not_arguments", "reply", "at_least", "at_most", "same_items",
 )  # fmt: skip
-"""The keys by which other tools name a check, a question or an expectation."""
+"""The keys by which somebody names a check, a question or an expectation."""
 OURS = (
     "id", "description", "input", "turns", "messages", "trials", "timeout", "predict", "tags", "category", "capability",
     "weight", "cluster", "expected", "answer", "expected_behaviors", "must_not", "columns",

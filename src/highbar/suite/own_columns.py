@@ -1,20 +1,23 @@
 """The keys of a scenario that Highbar does not know: columns of the user's own, or checks as another tool writes them.
 
-A key that is taken for a column checks nothing. So the words by which other tools name a check, a question or an
-expectation are refused, and so is every value that is no scalar; what is left is listed by `highbar suite`.
+A key that is taken for a column checks nothing. So the names of checks, here and in other tools, and the words for a
+question or an expectation are refused, and so is every value that is no scalar; what is left is listed by
+`highbar suite`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from highbar.checks.names import CHECKS, MODIFIERS, OTHER_NAMES, VALUE_CHECKS
 from highbar.documents.problems import ValueCursor, ValuePath, shown
 from highbar.documents.scalars import as_written
 from highbar.language.phrases import some
-from highbar.language.spelling import did_you_mean, near_miss, same_word
+from highbar.language.spelling import did_you_mean, folded_word, near_miss, same_word
 from highbar.suite.identity import ASKED, CHECKED, KNOWN_NAMES, OWN_COLUMNS
 from highbar.suite.values import entries
 
@@ -25,18 +28,42 @@ _MUST_NOT = "write `must_not: {NAME: {contains: …}}`"
 _INPUT = "write `input`; several turns are `turns`, a conversation is `messages`"
 _SCENARIOS = "each scenario is an item of its own in the list of scenarios"
 _WORDS: Mapping[str, str] = {
-    _CHECKS: "assert asserts assertions check checks evaluators scorers graders metrics",
-    _ANSWER: (
-        "expect expects expectation expectations expected_output expected_answer expected_result"
-        " ideal target reference ground_truth"
+    _CHECKS: (
+        "assert asserts assertions check checks evaluators scorers graders metrics min_score max_score threshold"
+        " max_words min_words"
     ),
-    _BEHAVIORS: "must must_have must_include should rubric criteria",
-    _MUST_NOT: "forbid forbids forbidden must_not_include never never_says should_not",
+    _ANSWER: (
+        "expect expects expectation expectations expected_output expected_answer expected_result expected_response"
+        " ideal target reference ground_truth gold golden correct_answer right_answer answer_key"
+        " reference_answer reference_output reference_response target_answer target_output"
+    ),
+    _BEHAVIORS: "must must_have must_include must_contain should should_refuse rubric criteria success_criteria",
+    _MUST_NOT: (
+        "forbid forbids forbidden forbidden_phrases must_not_include must_not_contain never never_says should_not"
+        " not_contains does_not_contain excludes exclude banned disallowed prohibited"
+        " avoid denylist blocklist blacklist"
+    ),
     _INPUT: "prompt question query user",
     _SCENARIOS: "tests cases",
 }
-_ELSEWHERE: Mapping[str, str] = {word: hint for hint, words in _WORDS.items() for word in words.split()}
-"""The keys by which other tools name a check, a question or an expectation, each with what Highbar has for it."""
+_ELSEWHERE: Mapping[str, str] = {
+    **{
+        name: _CHECKS
+        for name in (*CHECKS, *VALUE_CHECKS, *sorted(MODIFIERS), *OTHER_NAMES)
+        if name not in KNOWN_NAMES and len(name) > 2
+    },
+    **{word: hint for hint, words in _WORDS.items() for word in words.split()},
+}
+"""The keys that name a check here or in other tools, a question or an expectation, each with where Highbar has it."""
+_BEGINNINGS: Mapping[str, str] = {
+    **dict.fromkeys(("assert", "contains", "icontains", "min", "max", "similar"), _CHECKS),
+    **dict.fromkeys(("expect", "expects", "expected", "golden", "ideal"), _ANSWER),
+    **dict.fromkeys(("must", "should"), _BEHAVIORS),
+    **dict.fromkeys(("must_not", "should_not", "not", "never"), _MUST_NOT),
+    **dict.fromkeys(("forbidden", "banned", "disallowed", "prohibited"), _MUST_NOT),
+}
+"""The words with which such keys begin: `mustMention`, `banned_words`."""
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TAKE_MAPPINGS = (*ASKED, *CHECKED, "predict")
 
 
@@ -80,8 +107,7 @@ class OwnColumns(Struct):
             hint = "a comma outside of quotes begins another key: put the text in quotes"
             place.refuse(f"'{key[:60]}' has no value", hint)
         elif isinstance(value, dict | list):
-            word = _word_elsewhere(key)
-            meant = _ELSEWHERE[word] if word else did_you_mean(key, KNOWN_NAMES)
+            meant = _hint_elsewhere(key) or did_you_mean(key, KNOWN_NAMES)
             hint = meant or "a column of your own is text, a number, true or false"
             place.refuse(f"unknown key '{key[:60]}', with {shown(value)}", hint)
         elif key not in self.all or is_named:
@@ -95,16 +121,16 @@ class OwnColumns(Struct):
         """Note a name that is nearly a known one, or means a check to another tool."""
         first, dot, rest = key.partition(".")
         missed = None if key in self.allowed else near_miss(key, KNOWN_NAMES)
-        word = None if is_named else _word_elsewhere(key)
+        is_elsewhere = not is_named and _hint_elsewhere(key) is not None
         if missed:
             place.refuse(f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
         elif key in KNOWN_NAMES:
             place.refuse(f"'{key[:60]}' is no column of your own", "Highbar has a column with this name")
         elif dot and (first in _TAKE_MAPPINGS or near_miss(first, _TAKE_MAPPINGS)):
             place.refuse(f"unknown key '{key[:60]}'", f"write a mapping: {first[:60]}: {{{rest[:60]}: …}}")
-        elif word and self.is_list:
+        elif is_elsewhere and self.is_list:
             self.elsewhere.setdefault(key, place.path)
-        elif word:
+        elif is_elsewhere:
             refuse_elsewhere(key, place)
 
 
@@ -127,8 +153,9 @@ def named_columns(value: Any, place: ValueCursor) -> frozenset[str]:
 
 def refuse_elsewhere(key: str, place: ValueCursor) -> None:
     """Note that a key is the word of another tool for something that Highbar calls otherwise."""
-    hint = _ELSEWHERE[_word_elsewhere(key) or key]
-    place.refuse(f"unknown key '{key[:60]}'", f"{hint}; a column of your own with this name goes under `columns`")
+    place.refuse(
+        f"unknown key '{key[:60]}'", f"{_hint_elsewhere(key)}; a column of your own with this name goes under `columns`"
+    )
 
 
 def unread_columns(file: str | None, names: Sequence[str]) -> str:
@@ -139,6 +166,13 @@ def unread_columns(file: str | None, names: Sequence[str]) -> str:
     )
 
 
-def _word_elsewhere(key: str) -> str | None:
-    """The word of another tool that a key is, apart from case, underscores and the plural: `expectedOutput`."""
-    return same_word(key.partition(".")[0], _ELSEWHERE)
+def _hint_elsewhere(key: str) -> str | None:
+    """What Highbar has for a key that means a check, apart from case, underscores and the plural: `expectedOutput`."""
+    first = key.partition(".")[0]
+    word = same_word(first, _ELSEWHERE)
+    if word:
+        return _ELSEWHERE[word]
+    parts = [part for part in re.split("[^a-z0-9]+", folded_word(_CAMEL.sub("_", first))) if part]
+    if len(parts) < 2:
+        return None
+    return _BEGINNINGS.get("_".join(parts[:2])) or _BEGINNINGS.get(parts[0])
