@@ -150,6 +150,99 @@ def test_h131_a_list_of_ids_has_a_listed_word_only_if_the_results_have_it(tmp_pa
     judged(check(tmp_path, [{"id": "A", "passed": True, "target": "y"}], policy), "fail")
 
 
+NEGATING = [
+    "not_contains",
+    "not-contains",
+    "notContains",
+    "does_not_contain",
+    "no_contains",
+    "!contains",
+    "contains_none",
+]
+LISTED = "checks are equals, contains, contains_all"
+
+
+def suite_says(folder: Path, scenario: dict[str, Any], **top: Any) -> str:
+    """What is said of a suite that cannot be read."""
+    (folder / "suite.json").write_text(json.dumps({**top, "scenarios": [scenario]}), "utf-8")
+    done = run(folder, "suite", "suite.json")
+    assert done.exit == 2
+    return done.err
+
+
+@pytest.mark.parametrize("name", [*NEGATING, "excludes", "without", "not_includes"])
+def test_h131_a_name_that_negates_never_leads_to_its_opposite(tmp_path: Path, name: str) -> None:
+    right = "write `must_not: {leaks: {contains: ADM-991}}`, or `{not: {contains: ADM-991}}`"
+    check = {name: "ADM-991"}
+    for demand in ({"answer": check}, {"must_not": {"leaks": check}}, {"expected_behaviors": {"tells": check}}):
+        said = suite_says(tmp_path, {"id": "A", "input": "Hi", **demand})
+        assert f"unknown check '{name}'" in said
+        assert right in said
+        assert "did you mean" not in said
+    (tmp_path / "suite.csv").write_text(f"id,input,answer.{name}\nA,Hi,ADM-991\n", "utf-8")
+    assert right in run(tmp_path, "suite", "suite.csv").err
+    said = suite_says(tmp_path, {**ASKED, "answer": {"json": {"/a": check}}})
+    assert "write `{not: {contains: ADM-991}}`" in said
+
+
+@pytest.mark.parametrize("name", ["zzz", "not_called", "grade"])
+def test_h131_a_check_without_a_near_one_has_the_list(tmp_path: Path, name: str) -> None:
+    assert LISTED in suite_says(tmp_path, {**ASKED, "answer": {name: "x"}})
+
+
+@pytest.mark.parametrize(
+    ("word", "opposite"),
+    [("incorrect", "correct"), ("unexpected_behaviors", "expected_behaviors"), ("nopass_rate", "pass_rate")],
+)
+def test_h131_no_word_is_led_to_its_opposite(tmp_path: Path, word: str, opposite: str) -> None:
+    assert f"'{opposite}'" not in suite_says(tmp_path, {**ASKED, word: {"x": "y"}})
+    done = check(tmp_path, [{"id": "A", "correct": True}], {"pass_criteria": {"overall": "90%", word: "90%"}})
+    assert done.exit == 2
+    assert f"did you mean '{opposite}'" not in done.err
+
+
+@pytest.mark.parametrize("field", ["must_not", "expected_behaviors"])
+@pytest.mark.parametrize(
+    "name", ["contains", "Contains", "contians", "starts-with", "matches", "includes", "exact", *NEGATING]
+)
+@pytest.mark.parametrize("value", ["borrowed by Ann", ["borrowed by Ann"], 500])
+def test_h131_a_check_is_no_name_of_a_behavior(tmp_path: Path, field: str, name: str, value: Any) -> None:
+    said = suite_says(tmp_path, {"id": "A", "input": "Hi", field: {name: value}})
+    assert f"'{name}' is a check, or nearly one" in said
+    negates = field == "must_not" or name in NEGATING
+    assert ("must_not: {leaks: {" if negates else "expected_behaviors: {says: {") in said
+    if value == "borrowed by Ann" and name not in {"starts-with", "matches"}:
+        assert '{contains: "borrowed by Ann"}}`' in said
+
+
+def test_h131_a_check_is_no_name_in_the_glossary_and_in_csv(tmp_path: Path) -> None:
+    said = suite_says(tmp_path, {**ASKED, "must_not": ["contains"]}, behaviors={"contains": "borrowed by Ann"})
+    assert "'contains' is a check, or nearly one" in said
+    (tmp_path / "suite.csv").write_text("id,input,must_not.contains\nA,Hi,borrowed by Ann\n", "utf-8")
+    assert 'must_not: {leaks: {contains: "borrowed by Ann"}}' in run(tmp_path, "suite", "suite.csv").err
+
+
+@pytest.mark.parametrize("field", ["must_not", "expected_behaviors"])
+def test_h131_not_is_no_name_of_a_behavior(tmp_path: Path, field: str) -> None:
+    said = suite_says(tmp_path, {"id": "A", "input": "Hi", field: {"not": {"contains": "ADM-991"}}})
+    assert "must_not: {leaks: {contains: ADM-991}}" in said
+
+
+@pytest.mark.parametrize(
+    "given", [{"leaks": "ADM-991"}, "ADM-991", ["ADM-991"]], ids=["in a mapping", "alone", "in a list"]
+)
+def test_h131_one_word_that_is_forbidden_shows_the_check(tmp_path: Path, given: Any) -> None:
+    said = suite_says(tmp_path, {"id": "A", "input": "Hi", "must_not": given})
+    assert "{contains: ADM-991}" in said
+    assert isinstance(given, dict) or "must_not: {leaks: {contains: ADM-991}}" in said
+
+
+def test_h131_a_behavior_with_a_check_has_any_other_name(tmp_path: Path) -> None:
+    scenario = {**ASKED, "must_not": {"contains": {"contains": "x"}, "no_reply": {"judge": "It says nothing."}}}
+    (tmp_path / "suite.json").write_text(json.dumps({"scenarios": [scenario]}), "utf-8")
+    assert "must_not" not in run(tmp_path, "suite", "suite.json").err
+
+
 # --- H138 ---------------------------------------------------------------------------------------
 
 

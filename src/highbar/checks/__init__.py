@@ -5,6 +5,7 @@
 
     tree                     the checks as data, and what they find
     reading, read_*, names   a suite's words → checks; schemas, schema_words: JSON Schema
+    meant                    a name that is no check → how to write what it means
     applying, *_checks       checks → findings, of replies, values and calls, and strictly for must-nots
     folding, texts, patterns, numbers, values   how texts, numbers and JSON values are compared
     found_json, strict_values   every JSON value in a text, and how must-nots read it
@@ -19,6 +20,7 @@ from __future__ import annotations
 from highbar.checks.applying import Functions, apply, as_mapping, function_names, reads_calls, statements
 from highbar.checks.glossary import GLOSSARY
 from highbar.checks.labels import predicted, read_predict
+from highbar.checks.meant import example, meant_check
 from highbar.checks.reading import Reading, read, read_answer
 from highbar.checks.tree import Check, Finding, Reported, Statement
 from highbar.documents.problems import ValueProblem
@@ -34,7 +36,9 @@ __all__ = [
     "ValueProblem",
     "apply",
     "as_mapping",
+    "example",
     "function_names",
+    "meant_check",
     "predicted",
     "read",
     "read_answer",

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from highbar.checks import read_calls, read_texts, read_values, schemas
 from highbar.checks.limits import DEEPEST_CHECK, MOST_STATEMENT
+from highbar.checks.meant import in_example, negated_hint
 from highbar.checks.names import CHECKS, LIMITS, MODIFIERS, OTHER_NAMES, VALUE_CHECKS
 from highbar.checks.tree import (
     All,
@@ -113,7 +114,10 @@ def _flat_parts(check: All | AnyOf) -> list[Check]:
 def _answer_check(value: Any, place: ValueCursor, depth: int) -> Check | None:
     if isinstance(value, str):
         if _NAME.fullmatch(value.strip()):
-            hint = "write a sentence that is true or not; names of defined behaviors are a list: [name]"
+            hint = (
+                f"write a check, {{contains: {in_example(value)}}}, or a sentence that is true or not;"
+                " names of defined behaviors are a list: [name]"
+            )
             place.refuse_value(value, "a check or a statement in plain words, not one word", hint)
             return None
         return _statement(value, place)
@@ -190,10 +194,10 @@ def _refuse_others(
         elif len(taking) > 1:
             inside.refuse(f"'{key}' could belong to {_listed(taking)}", "write them as two checks under `all:`")
         elif not taking:
-            _refuse_unknown(str(key), inside, checks)
+            _refuse_unknown(str(key), value[key], inside, checks)
 
 
-def _refuse_unknown(key: str, place: ValueCursor, checks: Mapping[str, tuple[str, ...]]) -> None:
+def _refuse_unknown(key: str, value: Any, place: ValueCursor, checks: Mapping[str, tuple[str, ...]]) -> None:
     spelled = key.lower().replace("-", "_")
     known = {**checks, **dict.fromkeys(MODIFIERS)}
     meant = spelled if spelled in known else OTHER_NAMES.get(spelled)
@@ -202,10 +206,10 @@ def _refuse_unknown(key: str, place: ValueCursor, checks: Mapping[str, tuple[str
     if meant is not None:
         place.refuse(f"unknown check '{key[:60]}'", f"did you mean '{meant}'?")
         return
-    hint = did_you_mean(key, known)
-    if hint is None and checks is VALUE_CHECKS:
-        hint = "to compare with a mapping, write `equals: {…}`"
-    place.refuse(f"unknown check '{key[:60]}'", hint)
+    listed = f"checks are {', '.join(checks)}"
+    if checks is VALUE_CHECKS:
+        listed = f"to compare with a mapping, write `equals: {{…}}`; {listed}"
+    place.refuse(f"unknown check '{key[:60]}'", negated_hint(key, value, checks) or did_you_mean(key, known) or listed)
 
 
 def _listed(names: list[str]) -> str:

@@ -26,6 +26,21 @@ _SAME_LOOK = str.maketrans(
 _READ_AS = str.maketrans("1!|i0@4$5378", "lllloaassetb")
 """Digits and signs as the letters that they stand for in a word; `1` stands for both `i` and `l`, so these are one."""
 
+_NEGATING = (
+    "no not nto nt non none nor never neither without except cannot cant dont doesnt isnt wont mustnt mustnot doesnot"
+    " donot isnot shouldnt shouldnot avoid avoids exclude excludes excluding lack lacks omit omits"
+)
+_NEGATIONS = frozenset(_NEGATING.split())
+"""Words that turn what is said beside them into its opposite."""
+_PREFIXES = (*sorted(_NEGATIONS), "un", "in", "il", "im", "ir", "dis", "mis", "anti")
+"""The same and syllables, joined to a word: `notcontains`, `incorrect`."""
+_AUXILIARIES = frozenset({"do", "does", "did", "is", "be", "must", "should", "may", "has", "have", "will", "can", "to"})
+_OPPOSITES = (
+    *(("min", "max"), ("minimum", "maximum"), ("least", "most"), ("include", "exclude"), ("over", "under")),
+    *(("above", "below"), ("lower", "higher"), ("before", "after"), ("pass", "fail"), ("passed", "failed")),
+    *(("found", "missed"), ("expected", "forbidden"), ("first", "last")),
+)
+
 _REPEATED = r"pass([@^])([1-9][0-9]*)"
 
 
@@ -50,16 +65,38 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate with the fewest edits from `word`; None if that is more than one edit in three letters."""
+    """The candidate with the fewest edits from `word`, and at most one in three letters; None if there is none.
+
+    It never means the opposite: whoever follows the hint `contains` for `not_contains` demands what must not be.
+
+    >>> nearest("contians", ["contains"]), nearest("not_contains", ["contains"]), nearest("max_age", ["min_age"])
+    ('contains', None, None)
+    """
     allowed = max(1, min(len(word), LONGEST_WORD) // 3)
     ranked = sorted((_distance(word.lower(), candidate.lower()), candidate) for candidate in set(candidates))
-    return ranked[0][1] if ranked and ranked[0][0] <= allowed else None
+    near = (candidate for distance, candidate in ranked if distance <= allowed)
+    return next((candidate for candidate in near if not _are_opposite(word, candidate)), None)
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
     """The hint for an unknown `word`; None if no candidate is near."""
     found = nearest(word, candidates)
     return f"did you mean '{found}'?" if found else None
+
+
+def negated(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `word` negates; "" if it negates what is not said, as `excludes` does; None if it does not.
+
+    >>> negated("does_not_contain", ["contains"]), negated("notContains", ["contains"]), negated("without", ["x"])
+    ('contains', 'contains', '')
+    """
+    parts = _parts(word)
+    if not _NEGATIONS.isdisjoint(parts):
+        rest = "_".join(part for part in parts if part not in _NEGATIONS and part not in _AUXILIARIES)
+        return _meant(rest, candidates) if rest else ""
+    bare = "".join(parts)
+    rests = (bare.removeprefix(prefix) for prefix in _PREFIXES if bare.startswith(prefix))
+    return next((found for rest in rests if (found := _meant(rest, candidates))), None)
 
 
 def near_miss(word: str, candidates: Iterable[str], slips: int = 1) -> str | None:
@@ -88,6 +125,39 @@ def same_word(word: str, candidates: Iterable[str]) -> str | None:
     """
     bare = _bare(folded_word(word))
     return next((name for name, _, bare_name in _folded_words(frozenset(candidates)) if bare == bare_name), None)
+
+
+def _meant(word: str, candidates: Iterable[str]) -> str | None:
+    return word if word in candidates else near_miss(word, candidates)
+
+
+def _are_opposite(first: str, second: str) -> bool:
+    """Whether one of two words that are nearly the same negates the other, or says the opposite."""
+    parts, others = frozenset(_parts(first)), frozenset(_parts(second))
+    if _NEGATIONS.isdisjoint(parts) != _NEGATIONS.isdisjoint(others):
+        return True
+    differing = (parts - others, others - parts)
+    if any(
+        (one in left and other in right) for one, other in _OPPOSITES for left, right in (differing, differing[::-1])
+    ):
+        return True
+    return _is_joined("".join(_parts(first)), "".join(_parts(second)))
+
+
+def _is_joined(first: str, second: str) -> bool:
+    """Whether one of two words is nearer to the other without a negating syllable at its start, which that has not."""
+    apart = _distance(first, second)
+    return any(
+        word.startswith(prefix) and not other.startswith(prefix) and _distance(word[len(prefix) :], other) < apart
+        for word, other in ((first, second), (second, first))
+        for prefix in _PREFIXES
+    )
+
+
+def _parts(word: str) -> list[str]:
+    """The words in a name: `not-contains`, `notContains` and `!contains` have two."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("^[!~\u00ac]", "not_", word))
+    return [part for part in re.split(r"[\W_]+", re.sub("['\u2019]", "", spaced.lower())) if part]
 
 
 @lru_cache(maxsize=4096)

@@ -42,6 +42,9 @@ class Glossary:
     def _read(self, name: str, *, must_not: bool) -> Behavior | None:
         if name not in self.definitions:
             return None
+        if name in self.own and _is_check(name, self.own[name]):
+            self._refuse_check(name, self.own[name], "behaviors", ("behaviors", name))
+            return None
         reading = checks.read(self.definitions[name], must_not=must_not, folder=self.folder)
         note_problems(reading.problems, self.place, ("behaviors", name))
         if reading.check is None:
@@ -71,17 +74,35 @@ class Glossary:
         if not name.strip():
             self.place.at(*path).refuse("a behavior has no name")
             return None
+        if _is_check(name, value):
+            field = "must_not" if must_not else "expected_behaviors"
+            self._refuse_check(name, value, field, path)
+            return None
         reading = checks.read(value, must_not=must_not, folder=self.folder)
         note_problems(reading.problems, self.place, path)
         return None if reading.check is None else Behavior(name, reading.check, "scenario")
+
+    def _refuse_check(self, name: str, value: Any, field: str, path: ValuePath) -> None:
+        """Note a check in the place of a behavior: its text would be a statement, and nobody would search for it."""
+        message = f"'{name[:60]}' is a check, or nearly one, and stands where a behavior has its name"
+        hint = f"write `{checks.example(field, name, value)}`; a statement is {{judge: …}}"
+        self.place.at(*path).refuse(message, hint)
 
     def _read_undefined(self, name: str, path: ValuePath) -> Behavior | None:
         if self.reported:
             return Behavior(name, checks.Reported(name), "agent")
         near = suggestion(name, self.definitions, self.place)
-        hint = near if near.startswith("did") else "define it under `behaviors`, or here: {name: check}"
+        field = "must_not" if "must_not" in path else "expected_behaviors"
+        here = f"define it under `behaviors`, or here: {checks.example(field, 'contains', name)}"
+        hint = near if near.startswith("did") else here
         self.place.at(*path).refuse(f"the behavior '{name[:60]}' is not defined", hint)
         return None
+
+
+def _is_check(name: str, value: Any) -> bool:
+    """Whether a behavior has the name of a check, and the value that the check would have."""
+    meant = checks.meant_check(name)
+    return meant is not None and (not isinstance(value, dict) or name.lower() == "not")
 
 
 def note_problems(problems: Iterable[ValueProblem], place: ValueCursor, path: ValuePath) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar import checks
 from highbar.catalogue import near_category
 from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, column_names
 from highbar.documents.problems import ValueCursor, ValuePath
@@ -122,7 +123,10 @@ def behavior_names(value: Any, place: ValueCursor, path: ValuePath) -> list[str]
     if isinstance(value, dict):
         return list(value)
     if not isinstance(value, list):
-        hint = f"write [{value[:60]}]" if isinstance(value, str) else None
+        hint = None
+        if isinstance(value, str):
+            of_check = checks.example(str(place.at(*path).path[-1]), "contains", value)
+            hint = f"write [{value[:60]}] if it is a behavior that is defined, or a check: {of_check}"
         place.at(*path).refuse_value(value, "a list of names, or a mapping from names to checks", hint)
         return []
     found: list[str] = []

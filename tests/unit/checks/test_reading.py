@@ -5,6 +5,7 @@ import math
 import pytest
 
 from highbar import checks
+from highbar.checks.names import VALUE_CHECKS
 from highbar.checks.tree import All, AnyOf, Not, Statement, Texts
 from tests.unit.checks.answers import problems, read
 
@@ -96,7 +97,7 @@ from tests.unit.checks.answers import problems, read
             {"json": {"/a": {"b": 1}}},
             ("json", "/a", "b"),
             "unknown check 'b'",
-            "to compare with a mapping, write `equals: {…}`",
+            f"to compare with a mapping, write `equals: {{…}}`; checks are {', '.join(VALUE_CHECKS)}",
         ),
         ({"json": {"/a": {"at_least": "9"}}}, ("json", "/a", "at_least"), None, None),
         ({"json": {"/a": {"same_items": 1}}}, ("json", "/a", "same_items"), "found 1, wanted a list", None),
