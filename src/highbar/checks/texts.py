@@ -23,6 +23,7 @@ _MAY_END_WORD = re.compile(rf"[\W_{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 _ENDS = frozenset(".,;:!?…。．，、；：！？؟،؛।۔")
 _OPENINGS = _ENDS | frozenset("¿¡")
+_IN_NUMBERS = frozenset(".,'\u2019\u066b\u066c")
 _MARKDOWN = frozenset("*_`~")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">", '"': '"', "'": "'"}
 _BULLET = re.compile(r"(?:[-*+>]|#{1,6}) ")
@@ -46,7 +47,7 @@ def find_text(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
 def find_start(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
     """The beginning of `text` if it is `wanted`, else None. Unless `exact`, skips Markdown marks and punctuation."""
     if exact:
-        starts = text.startswith(wanted) and (part or not _inside_word(text, len(wanted)))
+        starts = text.startswith(wanted) and (part or not _inside(text, len(wanted)))
         return wanted if starts else None
     folded = plain_form(text)
     span = _start(folded.text, plain_form(wanted).text.strip(), part=part)
@@ -138,7 +139,7 @@ def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[TextSpan]:
     at = text.find(wanted)
     while at >= 0 and wanted:
         end = at + len(wanted)
-        if part or not (_inside_word(text, at) or _inside_word(text, end)):
+        if part or not (_inside(text, at) or _inside(text, end)):
             yield at, end
             at = text.find(wanted, end)
         elif _is_word_letter(wanted[0]):
@@ -149,9 +150,24 @@ def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[TextSpan]:
             at = text.find(wanted, at + 1)
 
 
+def _inside(text: str, at: int) -> bool:
+    return _inside_word(text, at) or _inside_number(text, at)
+
+
 def _inside_word(text: str, at: int) -> bool:
     """Whether the characters before and after this place belong to one word."""
     return 0 < at < len(text) and _is_word_letter(text[at - 1]) and _is_word_letter(text[at])
+
+
+def _inside_number(text: str, at: int) -> bool:
+    """Whether this place is beside a point, comma or apostrophe between two digits: 1,500 and 1.5 are one number."""
+    return any(
+        0 < sign < len(text) - 1
+        and text[sign] in _IN_NUMBERS
+        and text[sign - 1].isdecimal()
+        and text[sign + 1].isdecimal()
+        for sign in (at - 1, at)
+    )
 
 
 def _is_word_letter(character: str) -> bool:
@@ -165,7 +181,7 @@ def _is_word_letter(character: str) -> bool:
 def _start(text: str, wanted: str, *, part: bool) -> TextSpan | None:
     for start in _starts(text):
         end = start + len(wanted)
-        if wanted and text.startswith(wanted, start) and (part or not _inside_word(text, end)):
+        if wanted and text.startswith(wanted, start) and (part or not _inside(text, end)):
             return start, end
     return None
 
