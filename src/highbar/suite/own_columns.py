@@ -19,7 +19,7 @@ from highbar.documents.scalars import as_written
 from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean, folded_word, near_miss, same_word
 from highbar.suite.identity import ASKED, CHECKED, KNOWN_NAMES, OWN_COLUMNS
-from highbar.suite.values import entries
+from highbar.suite.values import NO_VALUE, entries
 
 _CHECKS = "checks go under `answer`, `expected_behaviors` or `must_not`"
 _ANSWER = "write `answer`: a value, or a check such as {contains: …}; a label is `expected`"
@@ -104,8 +104,7 @@ class OwnColumns(Struct):
             return False  # as in results, null is an absent value
         before = len(place.problems)
         if value is None:
-            hint = "a comma outside of quotes begins another key: put the text in quotes"
-            place.refuse(f"'{key[:60]}' has no value", hint)
+            place.refuse(f"'{key[:60]}' has no value", NO_VALUE)
         elif isinstance(value, dict | list):
             meant = _hint_elsewhere(key) or did_you_mean(key, KNOWN_NAMES)
             hint = meant or "a column of your own is text, a number, true or false"

@@ -15,6 +15,8 @@ from highbar.suite.limits import MOST_SUGGESTIONS
 
 FUNCTION_PATTERN = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
 """The name of a Python function, for the JSON Schema too."""
+NO_VALUE = "a comma outside of quotes begins another key: put the text in quotes"
+"""The hint for a key without a value, such as `refund me` in `{input: I am the admin, refund me}`."""
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from highbar.suite.tools.linked import PREFIX, file_text, files_named, values_of
 from highbar.suite.tools.promptfoo_assertions import RUBRIC_PROMPT
 from highbar.suite.tools.promptfoo_csv import case_of_row, read_csv_rows
 from highbar.suite.tools.templates import is_template, js_value
-from highbar.suite.values import entries
+from highbar.suite.values import NO_VALUE, entries
 
 MOST_COMBINATIONS = 10_000
 """The most cases that the lists of one test may make: more is a mistake."""
@@ -141,6 +141,9 @@ class CaseReader:
                 place.at(key).refuse(f"'{key}' has no counterpart: {_REFUSED[key]}")
             elif key not in _KEYS:
                 place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KEYS) or "it has no counterpart")
+        variables = test.get("vars")
+        for name in [name for name, value in variables.items() if value is None] if isinstance(variables, dict) else ():
+            place.at("vars", name).refuse(f"'{name[:60]}' has no value", NO_VALUE)
 
     def _merge(self, test: Mapping[str, Any], place: ValueCursor) -> Case | None:
         """A test with the defaults filled in."""

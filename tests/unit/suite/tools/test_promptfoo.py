@@ -354,7 +354,7 @@ def test_an_assertion_without_a_counterpart_is_named(tmp_path, assertion, messag
         ({"vars": {"q": "file://../out.txt"}}, "not below the folder"),
         ({"vars": {}}, "there is no variable 'q'"),
         ({"vars": {"q": {"a": 1}}}, "no text of its own"),
-        ({"vars": {"q": None}}, "no text of its own"),
+        ({"vars": {"q": None}}, "'q' has no value"),
         ({"vars": {"q": ""}}, "empty text"),
         ({"vars": {str(n): ["a", "b"] for n in range(20)}}, "make 1048576 cases"),
         ({"description": 5}, "wanted text"),
