@@ -43,6 +43,32 @@ def test_a_name_that_does_not_resolve(tmp_path: Path) -> None:
     refused_at(NO_NAME, tmp_path, RESOLVED)
 
 
+def test_a_wrong_address_of_the_suite_is_corrected_and_the_run_begins_again(tmp_path: Path) -> None:
+    """The folder keeps the address, so that going on would call the wrong one again."""
+    project = project_at(f"http://127.0.0.1:{faulty.closed_port()}/v1", tmp_path)
+    done = project.run()
+    refused(done, "begin again with a new folder: highbar run suite.json --output out-2")
+    assert "--resume" not in done.problems
+    refused(project.run("--limit", "9", name="part"), "--output part-2, with the other options that you gave")
+    with serving([YES]) as server:
+        project.write_suite({"http": server.address, "format": "openai"}, scenarios(20))
+        judged(project.run(name="out-2"), "pass")
+
+
+def test_a_wrong_address_of_the_environment_is_corrected_and_the_run_goes_on(tmp_path: Path) -> None:
+    project = Project(tmp_path, {"http": "${AGENT}", "format": "openai"}, scenarios(20))
+    done = project.run(environment={"AGENT": f"http://127.0.0.1:{faulty.closed_port()}/v1"})
+    refused(done, "check the address and the key; correct ${AGENT}, then go on: highbar run --resume out")
+    with serving([YES]) as server:
+        judged(project.resume(environment={"AGENT": server.address}), "pass")
+    project.write_suite({"http": "http://no-such-host.invalid/v1", "format": "openai", "key": "${KEY}"}, scenarios(20))
+    done = project.run(name="keyed", environment={"KEY": "x"})
+    refused(
+        done,
+        "correct ${KEY}, then go on: highbar run --resume keyed; for another address begin again with a new folder",
+    )
+
+
 def test_a_certificate_that_is_not_accepted(tmp_path: Path) -> None:
     with serving([YES], faulty.self_signed(tmp_path)) as server:
         refused_at(f"https://127.0.0.1:{server.port}/v1", tmp_path, f"no connection: {CERTIFICATE}")

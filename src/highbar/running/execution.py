@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.running import folder
+from highbar.running.agents.environment import variables, variables_of
 from highbar.running.calls import Caller
 from highbar.running.finishing import RunJournal, grade_run
 from highbar.running.folder import RunFolder
@@ -27,8 +30,8 @@ from highbar.running.records import TrialEnded
 from highbar.running.scheduling import Timing, run_trials
 from highbar.running.stopping import NothingCalled, StopRequest
 from highbar.running.summary import Summary, Tally
-from highbar.store.run_document import FINISHED, RunDocument, RunEnd
-from highbar.suite import Suite
+from highbar.store.run_document import FINISHED, Chosen, RunDocument, RunEnd
+from highbar.suite import Suite, read
 
 if TYPE_CHECKING:  # most suites need no judge, and most runs run every trial
     from highbar.running.deciding import LiveCheck, UntilDecided
@@ -70,7 +73,7 @@ def run_prepared(
         document = grade_run(prepared, recorded, opened.write_results)
         opened.write_document(document)
     # Only now: a run that failed keeps its folder, so that it can be resumed.
-    _refuse_failed(summary, opened.path)
+    _refuse_failed(summary, prepared, document)
     return FinishedRun(opened.path, prepared.suite, summary, prepared.progress, document)
 
 
@@ -210,14 +213,40 @@ def _recording(
     return record
 
 
-def _refuse_failed(summary: Summary, path: Path) -> None:
-    again = f"then go on: highbar run --resume {shlex.quote(str(path))}"
+def _refuse_failed(summary: Summary, prepared: Prepared, document: RunDocument) -> None:
+    on = f"go on: highbar run --resume {shlex.quote(str(prepared.path))}"
     if summary.how == "refused":
         message = f"the first trials were all refused: {summary.refusal}"
-        raise InputError(Problem(message, hint=f"check the address and the key; {again}"))
+        hint = f"then {on}" if document.done.answered else _how_to_begin_again(prepared, on)
+        raise InputError(Problem(message, hint=f"check the address and the key; {hint}"))
     if summary.how == "judge refused":
         message = f"the judge refused: {summary.refusal}"
-        raise InputError(Problem(message, hint=f"check the judge's address and key; {again}"))
+        raise InputError(Problem(message, hint=f"check the judge's address and key; then {on}"))
     if summary.how == "versions":
         message = f"the agent says two versions: {' and '.join(summary.versions)}"
         raise InputError(Problem(message, hint="one run is of one version; start a new run when the rollout is over"))
+
+
+def _how_to_begin_again(prepared: Prepared, on: str) -> str:
+    """What to do if the address or the key is wrong: a run folder keeps both, but for what the environment has."""
+    agent, plan, path = prepared.suite.agent, prepared.plan, prepared.path
+    names = [] if agent is None else [f"${{{name}}}" for name in variables_of(agent)]
+    free = next(found for n in count(2) if not (found := path.with_name(f"{path.name}-{n}")).exists())
+    begin = f"highbar run {shlex.quote(os.path.relpath(plan.suite_file))} --output {shlex.quote(str(free))}"
+    if _has_options(prepared):
+        begin += ", with the other options that you gave"
+    begin = f"begin again with a new folder: {begin}"
+    if not names:
+        return f"this folder keeps the wrong one, so {begin}"
+    corrected = f"correct {' or '.join(names)}, then {on}"
+    return (
+        corrected if agent is not None and variables(str(agent.target)) else f"{corrected}; for another address {begin}"
+    )
+
+
+def _has_options(prepared: Prepared) -> bool:
+    """Whether the command said more than which suite, and where to."""
+    plan = prepared.plan
+    written = read(Path(plan.suite_file), data=plan.suite_text)
+    others = plan.settings or plan.judges or plan.until_decided or plan.seed_from == "option"
+    return bool(others) or plan.chosen != Chosen() or written.agent != prepared.suite.agent

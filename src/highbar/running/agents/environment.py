@@ -18,8 +18,7 @@ def filled_agent(agent: Agent, environment: Mapping[str, str]) -> Agent:
 
     The result contains secrets: it is only for making calls, and must never be written anywhere.
     """
-    used = [name for text in _texts(agent) for name in variables(text)]
-    missing = [name for name in dict.fromkeys(used) if not environment.get(name)]
+    missing = [name for name in variables_of(agent) if not environment.get(name)]
     if missing:
         raise InputError(
             *(
@@ -34,6 +33,11 @@ def filled_agent(agent: Agent, environment: Mapping[str, str]) -> Agent:
         key=None if agent.key is None else fill_in_variables(agent.key, environment),
         headers={name: fill_in_variables(value, environment) for name, value in agent.headers.items()},
     )
+
+
+def variables_of(agent: Agent) -> list[str]:
+    """The names of all variables in an agent's address, key and headers, each once."""
+    return list(dict.fromkeys(name for text in _texts(agent) for name in variables(text)))
 
 
 def variables(text: str) -> list[str]:
