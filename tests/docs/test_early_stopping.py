@@ -10,7 +10,7 @@ from bench.early_stopping import ALPHAS, DESIGNS, RATES, SIZE, SPENDINGS, THRESH
 from bench.early_stopping_page import BROKEN, NAME, PAGE, Figures, page
 from bench.measured_pages import read
 
-from highbar.statistics.spending import suite_boundaries
+from highbar.statistics.spending import binomial_boundaries, suite_boundaries
 from highbar.statistics.stopping import sample_ends
 
 FIGURES = Figures(read(f"{NAME}.csv"))
@@ -26,7 +26,10 @@ def test_every_design_of_the_grid_was_computed_and_none_errs_more_than_is_accept
     assert FIGURES.largest("largest error", "of alpha") <= 1
 
 
-def test_chance_in_the_answers_does_not_count_with_the_population_of_the_suite() -> None:
+def test_chance_in_the_answers_does_not_count_where_they_are_said_to_be_fixed() -> None:
+    assert "in about four of ten runs, and in 2.6 % without" in PAGE.read_text("utf-8")
+    varying = sample_ends(binomial_boundaries(Fraction(85, 100), 200, ACCEPTED), Fraction(84, 100))[0]
+    assert varying.passes == pytest.approx(0.026, abs=5e-4)
     assert (
         "gets 84 % of the answers right, each by chance, passes 85 % of 200 scenarios in about four of ten"
         in PAGE.read_text()

@@ -53,6 +53,8 @@ def policy_for(chance: Random) -> Policy:
         return f"{chance.choice(percent)}%"
 
     more: dict[str, Any] = {"population": "suite"} if chance.random() < 0.2 else {}
+    if more and chance.random() < 0.5:
+        more["answers"] = "fixed"
     bar = runs.read(
         confidence=0.8,
         spending=chance.choice(("linear", "late")),

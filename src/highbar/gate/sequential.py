@@ -52,7 +52,8 @@ class SharesSeen(Struct, frozen=True):
     """A share of which higher is better, over the scenarios of a prefix in their order.
 
     `binary`: every scenario with the metric passes or fails as a whole, and all weigh the same. `of_all`: every
-    scenario has the metric. `in_suite`: the suite is the whole population, so the question is about its own share.
+    scenario has the metric. `in_suite`: the suite is the whole population. `settled`: and answers do not vary, so the
+    question is about its own share in this run.
     """
 
     units: tuple[Unit, ...]
@@ -61,6 +62,7 @@ class SharesSeen(Struct, frozen=True):
     binary: bool = False
     of_all: bool = False
     in_suite: bool = False
+    settled: bool = False
     perfect: bool = False  # only a share of 1 reaches the threshold
 
 
@@ -174,8 +176,8 @@ def _crossing(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: 
         return Crossed("spending", "every value meets it", None if first is None else "pass", first)
     if shares.perfect:
         return _without_failure(shares, seen, total, demand, alpha)
-    # The boundaries of a suite need the number of its scenarios that count, which is known only if all of them do.
-    if shares.binary and (shares.of_all or not shares.in_suite):
+    # Hypergeometric boundaries need the number of scenarios that count, which is known only if all of them do.
+    if shares.binary and (shares.of_all or not shares.settled):
         return _by_spending(shares, seen, total, demand, alpha)
     return _by_bets(shares, total, alpha)
 
@@ -207,7 +209,7 @@ def _by_spending(shares: SharesSeen, seen: int, total: int, demand: Demand, alph
 
 
 def _boundaries(shares: SharesSeen, total: int, demand: Demand, alpha: float, places: tuple[int, ...]) -> Boundaries:
-    if shares.in_suite:
+    if shares.settled:
         return suite_boundaries(shares.threshold, total, alpha, demand.spending, strict=shares.strict)
     # If every scenario has the metric, as in most plans, the places are left out, so that one cached result serves all.
     given = () if places == tuple(range(1, len(places) + 1)) else places
@@ -237,7 +239,7 @@ def _distance(boundaries: Boundaries, outcomes: list[tuple[bool, bool]], most: i
 
 
 def _by_bets(shares: SharesSeen, total: int, alpha: float) -> Crossed:
-    bets = Bets(shares.threshold, alpha, total if shares.in_suite else None, strict=shares.strict)
+    bets = Bets(shares.threshold, alpha, total if shares.settled else None, strict=shares.strict)
     for unit in shares.units:
         bets.add(unit.worst, unit.best)
     odds = [_odds(log) for log in bets.log_wealth]

@@ -357,6 +357,7 @@ class Policy(Struct, frozen=True):
     seed: int | None = None  # of the random order of a run
     evidence: EvidenceKind = "estimate"
     population: Literal["scenarios", "suite"] = "scenarios"
+    answers: Literal["vary", "fixed"] = "vary"  # fixed: the same scenario comes to the same in every run
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
     trials: int | Literal["as_recorded"] | None = None  # how many each scenario was to have
@@ -377,6 +378,11 @@ class Policy(Struct, frozen=True):
     def source(self) -> Source:
         """Its file and digest, as a verdict names them."""
         return Source(self.file or "<policy>", self.sha256)
+
+    @property
+    def is_settled_by_one_run(self) -> bool:
+        """Whether the suite's own share in this run is what is asked: it is all there is, and answers do not vary."""
+        return self.population == "suite" and self.answers == "fixed"
 
     @property
     def comparing(self) -> tuple[ComparingRule, ...]:

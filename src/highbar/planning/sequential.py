@@ -34,7 +34,8 @@ _CERTAIN = 0.9999
 class Design(Struct, frozen=True):
     """One threshold on a share of good scenarios, and how a run is judged by it while it goes on.
 
-    `population` is that of the policy: what the rule is about. `bets`: it is judged by bets, not by a count of passes.
+    `settled`: the rule is about what the whole suite comes to in this run. `bets`: it is judged by bets, not by a count
+    of passes.
     """
 
     bar: Fraction
@@ -42,14 +43,14 @@ class Design(Struct, frozen=True):
     assumptions: Assumptions
     spending: SpendingKind = "linear"
     failures: int = 0
-    population: str = "scenarios"
+    settled: bool = False
     strict: bool = False
     bets: bool = False
 
     @property
     def is_whole_suite(self) -> bool:
         """Whether the scenarios are the whole population, and their number of passes decides."""
-        return self.population == "suite" and not self.bets and self.bar < 1
+        return self.settled and not self.bets and self.bar < 1
 
     def boundaries(self) -> Boundaries:
         """The boundaries at which the run stops."""
@@ -150,7 +151,7 @@ def _design(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scena
         assumptions=assumed,
         spending=rule.demand.spending,
         failures=rule.demand.failures,
-        population=policy.population,
+        settled=policy.is_settled_by_one_run,
         strict=rule.threshold.operator in ("<", ">"),
         bets=not is_yes_or_no(metric),
     )

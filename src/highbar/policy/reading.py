@@ -86,6 +86,7 @@ KEYS = (
     "horizon",
     "seed",
     "population",
+    "answers",
     "positive",
     "pass_score",
     "trials",

@@ -361,6 +361,11 @@ def _settings() -> dict[str, Any]:
             if column.limit
         },
         "population": {"enum": ["scenarios", "suite"], "description": "What the intervals speak about."},
+        "answers": {
+            "enum": ["vary", "fixed"],
+            "description": "With population: suite and sequential. fixed: a scenario comes to the same in every run, so"
+            " that the end of one run decides.",
+        },
         "select": {
             **_WHERE,
             "description": "Which rows are judged: {tags.model: x}. Agent version, suite, judge, tags and text"

@@ -60,6 +60,7 @@ def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
         "confidence": _optional(top, "confidence", _confidence),
         "seed": _optional(top, "seed", lambda cursor: cursor.whole_number(0, LARGEST_SEED)),
         "population": _optional(top, "population", lambda cursor: cursor.choice("scenarios", "suite")),
+        "answers": _optional(top, "answers", lambda cursor: cursor.choice("vary", "fixed")),
         "positive": _optional(top, "positive", _positive),
         "pass_score": _optional(top, "pass_score", _pass_score),
         "trials": _optional(top, "trials", _trials),
@@ -69,6 +70,8 @@ def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
         "allow_categories": _names(top.get("allow_categories")),
         "slices": _slices(top.get("slices"), columns),
     }
+    if read["answers"] == "fixed" and read["population"] != "suite":
+        top["answers"].refuse("answers: fixed has no effect without population: suite", "write both, or neither")
     known = {key: value for key, value in read.items() if value is not None}
     return Policy((), {}, **known), demand  # type: ignore[arg-type]
 

@@ -73,6 +73,7 @@ def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen |
         binary=seen.single and _is_binary(ratio) and _is_even(ratio, policy, seen),
         of_all=ratio.d[0][0].column == "scenario",
         in_suite=policy.population == "suite",
+        settled=policy.is_settled_by_one_run,
         perfect=perfect,
     )
 

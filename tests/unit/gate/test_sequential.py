@@ -146,11 +146,18 @@ def test_a_horizon_beyond_the_plan_spends_less():
     assert "open after 33 of 2000 scenarios" in result.reason
 
 
-def test_of_a_suite_that_is_all_there_is_the_end_always_decides():
-    bar = runs.read(thresholds={"accuracy": "85%", "pass_rate": "85%"}, population="suite")
-    records = [runs.scenario(f"S{place:02}", int(place % 20 not in (3, 9, 15))) for place in range(40)]
-    for name in (ACCURACY, "thresholds.blocking.pass_rate"):
-        assert runs.judge(bar, records)[name].outcome == "pass"
+def test_of_a_suite_that_is_all_there_is_the_end_always_decides_if_answers_are_fixed():
+    thresholds = {"accuracy": "85%", "pass_rate": "85%", "behavior_coverage": "85%"}
+    passes = [int(place % 20 not in (3, 9, 15)) for place in range(40)]
+    records = [runs.scenario(f"S{place:02}", one, behavior_score=Fraction(one)) for place, one in enumerate(passes)]
+    wanted: tuple[tuple[dict[str, str], str], ...] = (
+        ({"answers": "fixed"}, "pass"),
+        ({"answers": "vary"}, "inconclusive"),
+        ({}, "inconclusive"),  # an agent one point below the bar would pass in up to 46 % of the runs
+    )
+    for settings, outcome in wanted:
+        bar = runs.read(thresholds=thresholds, population="suite", **settings)
+        assert {one.outcome for one in runs.judge(bar, records).values()} == {outcome}
 
 
 # --- bets ---------------------------------------------------------------------------------------
