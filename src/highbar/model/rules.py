@@ -310,9 +310,8 @@ class Weights(Struct, frozen=True):
         """What a scenario weighs: its own weight, times those of its category and of its capability."""
         if not self.by_category and not self.by_capability:
             return record.weight
-        category, capability = record.columns.get("category"), record.columns.get("capability")
-        of_category = self.by_category.get(category, ONE) if category else ONE
-        return record.weight * of_category * (self.by_capability.get(capability, ONE) if capability else ONE)
+        of_category = self.by_category.get(record.columns.get("category", ""), ONE)
+        return record.weight * of_category * self.by_capability.get(record.columns.get("capability", ""), ONE)
 
 
 DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
