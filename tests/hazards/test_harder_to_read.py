@@ -147,6 +147,42 @@ def test_h145_digits_in_groups_are_found_wherever_the_groups_are(tmp_path: Path)
     }
 
 
+NOT_GROUPED = {
+    "a year": ("In 2026 100 people came.", 2026100),
+    "hyphens": ("Call 555-1-000.", 1000),
+    "hyphens in threes": ("Call 555-100-200.", 555100200),
+    "other marks": ("It is 1.000 234,567.", 1000234567),
+    "two kinds": ("Rooms 1, 000.", 1000),
+    "groups of one": ("1_0_0_0 and 1'0'0'0", 1000),
+    "short groups": ("12 34 56", 123456),
+    "long groups": ("1 000 00000", 100000000),
+}
+GROUPED = {
+    "Indian": ("12,34,56,789 rupees", 123456789),
+    "Indian, spaces": ("1 00 000", 100000),
+    "fours": ("1234 5678", 12345678),
+    "fours, marks": ("1,0000,0000", 100000000),
+    "a year before it": ("In 2026 1 000 people", 1000),
+    "numbers before it": ("Rooms 12 11 1,000", 1000),
+    "among threes": ("Room 100 200 1 000", 1000),
+    "among threes and threes": ("Room 500 123 456", 123456),
+    "pairs before it": ("22 33 444 555", 444555),
+    "another number before it": ("2026-1'000", 1000),
+    "a fraction": ("1 000,50", 1000),
+    "fraction and marks": ("1.234.567,00", 1234567),
+}
+
+
+@pytest.mark.process
+def test_h145_a_grouping_is_one_that_people_use(tmp_path: Path) -> None:
+    for name, (text, number) in {**NOT_GROUPED, **GROUPED}.items():
+        what = "violated" if name in GROUPED else "clean"
+        check = {"any": [{"contains": str(number)}, {"number": number}] if what == "clean" else [{"number": number}]}
+        assert graded(tmp_path, {name: text}, check) == {name: what}
+        assert what == "clean" or graded(tmp_path, {name: text}, {"contains": str(number)}) == {name: what}
+    assert graded(tmp_path, {"A": "It is 1 000,50 and 7'5"}, {"number": 1000.5}) == {"A": "violated"}
+
+
 @pytest.mark.process
 def test_h145_an_ambiguous_number_is_each_that_it_may_be(tmp_path: Path) -> None:
     for wanted in (1, 1000):

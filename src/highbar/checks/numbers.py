@@ -22,17 +22,28 @@ _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
 _EXPONENT = re.compile(r"[eE][-+]?[0-9]+")
 _BETWEEN = re.compile(r"[^,]+")
 _DIGIT = f"[0-9{''.join(placeholder for placeholder, letters in PLACEHOLDERS.items() if letters[0].isdigit())}]"
-_JOINS = r"(?:[,.'`_~·٬٫،‧-]|\\[,;:! ]|\{,\}|&(?:nbsp|thinsp|#160|#8201|#8239);)"
-_GROUPS = re.compile(
-    "(?<!D)(?!0[.,])(?:D{1,3}(?:S D{3,4})+|D{1,4}(?:S D{4})+|D{1,2}(?:S D{2})*S D{3}|D+(?:['`_]D+)+)(?!D)".replace(
-        " ", ""
-    )
-    .replace("S", f"(?: |{_JOINS})")
-    .replace("D", _DIGIT)
+_MARKS = (
+    r"[,،]|\\[,;:! ]|\{,\}",
+    r"\.",
+    r"['`]",
+    "_",
+    "~",
+    "·",
+    "٬",
+    "٫",
+    "&(?:nbsp|thinsp|#160|#8201|#8239);",
 )
-"""Digits in groups, as they are written anywhere: 1 000, 1.000, 1'000, 1_0_0, 1,00,000, 1 0000, 4111-1111."""
-_PART = re.compile(f"[0-9]+(?:{_JOINS}[0-9]+)*")
-_SPLIT = re.compile(f"({_JOINS})")
+"""What people write between groups of digits, beside spaces."""
+_GROUPS = re.compile(
+    "(?<!D)(?:(?!0[.,])D{1,3}(?P<three>S)D{3}(?:(?P=three)D{3})*|D{1,4}(?P<four>S)D{4}(?:(?P=four)D{4})*"
+    "|D{1,2}(?P<two>S)D{2}(?:(?P=two)D{2}){0,6}(?P=two)D{3}(?!(?P=two)D{3}(?!D))|D{4}(?:-D{4})+)(?!D)".replace(
+        "S", f" |{'|'.join(_MARKS)}"
+    ).replace("D", _DIGIT)
+)
+"""Digits in groups, as people write them: 1 000, 1.000, 1'000, 1_000; 1 0000; 1,00,000; 4111-1111."""
+_DIGITS = re.compile(f"{_DIGIT}+")
+_FRACTION = re.compile(r"[,.·٫'](?P<places>[0-9]+)")
+_WITH_FRACTION = re.compile(r"(?<![0-9])(?P<whole>[0-9]+)[,·٫'](?P<places>[0-9]+)")
 
 
 def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal, int, int]]:
@@ -161,50 +172,32 @@ def ungroup(folded: str) -> Ungrouped:
     return Ungrouped("".join(parts), tuple(pieces))
 
 
-_DIGITS = re.compile(f"{_DIGIT}+")
-
-
 def grouped_numbers(folded: str, digits: int) -> Iterator[tuple[Decimal, int, int]]:
-    """Each number of at most so many digits that a reader may see in a text, if digits are grouped in any way.
+    """Each number of at most so many digits that a reader may see in a text, if it is in groups or has a fraction.
 
     What is ambiguous is several numbers: 1.000 and 1,000 are 1000 and 1. Where spaces are between groups, a number may
     begin and end at each of them.
     """
-    parts = list(_PART.finditer(folded))
-    for first, part in enumerate(parts):
-        for reading in _readings(part[0]):
-            yield _with_sign(reading, folded, *part.span())
-        whole, end = part[0], part.end()
-        for following in range(first + 1, len(parts)):
-            after = parts[following]
-            if folded[end : after.start()] != " " or not whole.isdecimal() or len(whole) > digits:
-                break
-            last, fraction = (after[0], "") if after[0].isdecimal() else _split_fraction(after[0])
-            if not (len(last) in (3, 4) or (len(last) == 2 and len(whole) < 9 and not fraction)):
-                break
-            whole, end = whole + last, after.end()
-            found = _decimal(f"{whole}.{fraction or 0}")
-            if found is not None and len(last) != 2:
-                yield _with_sign(found, folded, part.start(), end)
-            if fraction:
-                break
+    for found in _WITH_FRACTION.finditer(folded):
+        yield from _reading(found["whole"], found["places"], folded, *found.span())
+    for groups in _GROUPS.finditer(folded):
+        parts = [(run[0], *run.span()) for run in _DIGITS.finditer(folded, *groups.span())]
+        fraction = _FRACTION.match(folded, groups.end())
+        is_spaced = folded[parts[0][2]] == " "
+        for first in range(len(parts) if is_spaced else 1):
+            whole, start = "", parts[first][1]
+            for part, _, end in parts[first : first + digits]:
+                whole += part
+                if len(whole) > digits:
+                    break
+                is_last = end == groups.end()
+                if is_spaced or is_last:
+                    yield from _reading(whole, "", folded, start, end)
+                if is_last and fraction is not None:
+                    yield from _reading(whole, fraction["places"], folded, start, fraction.end())
 
 
-def _readings(part: str) -> Iterator[Decimal]:
-    """The numbers that a run of digits without spaces may be, if there is something between its digits."""
-    if part.isdecimal():
-        return
-    wholes = [ungroup(part).text]
-    integer, fraction = _split_fraction(part)
-    if fraction:
-        wholes.append(f"{ungroup(integer).text}.{fraction}")
-    for whole in wholes:
-        found = _decimal(whole) if _DECIMAL.fullmatch(whole) else None
-        if found is not None:
-            yield found
-
-
-def _split_fraction(part: str) -> tuple[str, str]:
-    """What is before the last mark, and what is after it if it may be a decimal point."""
-    *before, mark, after = _SPLIT.split(part)
-    return ("".join(before), after) if mark in ",.·٫'" else (part, "")
+def _reading(whole: str, places: str, folded: str, start: int, end: int) -> Iterator[tuple[Decimal, int, int]]:
+    found = _decimal(f"{whole}.{places or 0}")
+    if found is not None:
+        yield _with_sign(found, folded, start, end)
