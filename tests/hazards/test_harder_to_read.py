@@ -396,6 +396,66 @@ def test_h143_escapes_of_json_hide_nothing_from_any_check(tmp_path: Path, check:
     assert graded(tmp_path, {"A": text}, check) == {"A": "violated"}
 
 
+MARKED = {
+    "bold": "sec**ret**",
+    "bold at the start": "**s**ecret",
+    "emphasis": "s*e*cret",
+    "both": "s***e***c*r*et",
+    "struck": "s~~ecre~~t",
+    "code": "`sec`ret",
+    "nested": "s**e~~c~~r**et",
+    "tags": "<b>s</b>ecret",
+    "many tags": '<b><i class="a>b">s</i></b><span style="x: y">ecr</span>e<!-- so -->t',
+    "unknown tags": "sec<x><y-z a='1'>ret",
+    "an empty tag": "sec<wbr/>ret",
+    "an entity": "&#115;ecret",
+    "hexadecimal entities": "&#x73;&#X65;cret",
+    "named entities": "sec&zwj;&shy;ret",
+    "entities of entities": "&amp;#115;ecret",
+    "a terminal": "sec\x1b[0mret",
+    "colors": "\x1b[1;31msec\x9b38;5;7mret\x1b[0m",
+    "a link of a terminal": "\x1b]8;;http://a\x07sec\x1b]8;;\x1b\\ret",
+    "a link": "[sec](https://example.org)ret",
+    "an escape": r"sec\u0072et",
+    "in JSON": json.dumps({"reply": "sec**ret** \x1b[0m"}),
+    "entities in JSON": json.dumps(["&#115;ecr\x1b[0met"]),
+}
+UNMARKED = {
+    "arithmetic": "2 * 3 * 4 = 24 and 2*3 = 6, 1 < 2 > 0",
+    "powers": "2**3 is 8",
+    "variables": "a * b * c, a_b_c, __a_b__c, a<b and c>d",
+    "placeholders": "Dear <name>, <first> <last>, see List<String> names, [see](x)",
+    "a list": "* a\n* b\n* c",
+    "addresses": "AT&T; https://example.org/?a=1&b=2&copy=3",
+    "a path": "C:\\a\\b, a\\d+",
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("check", [{"contains": "secret"}, {"matches": "sec?ret"}, {"contains_all": ["sec", "secret"]}])
+def test_h143_marks_inside_of_words_hide_nothing(tmp_path: Path, check: dict[str, Any]) -> None:
+    assert graded(tmp_path, MARKED, check) == same(MARKED, "violated")
+
+
+@pytest.mark.process
+def test_h143_marks_inside_of_words_hide_no_number_and_no_value(tmp_path: Path) -> None:
+    numbers = {"bold": "1**000**", "tags": "It is 1<b>000</b>.", "entity": "1&nbsp;000", "colors": "1\x1b[0m000"}
+    for check in ({"number": 1000}, {"contains": "1000"}):
+        assert graded(tmp_path, numbers, check) == same(numbers, "violated")
+    assert graded(tmp_path, {"A": "s**ecre**t!"}, {"equals": "secret"}) == {"A": "violated"}
+    value = json.dumps({"to<b>ta</b>l": "5**00**"})
+    assert graded(tmp_path, {"A": value}, {"json": {"/total": {"at_least": 100}}}) == {"A": "violated"}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "check", [{"contains": ["ab", "bc", "ad", "c d", "ac", "Dear,", "T;h", "©"]}, {"number": [23, 234, 24, 12, 10]}]
+)
+def test_h143_ordinary_signs_are_no_marks(tmp_path: Path, check: dict[str, Any]) -> None:
+    ordinary = {name: text.replace(" = 24", "") for name, text in UNMARKED.items()}
+    assert graded(tmp_path, ordinary, check) == same(ordinary, "clean")
+
+
 @pytest.mark.process
 def test_h143_a_run_with_escaped_text_fails(tmp_path: Path) -> None:
     agent = "import json\ndef answer(said):\n    return json.dumps({'reply': 'Ask Frau M\\u00fcller'})\n"

@@ -2,8 +2,8 @@
 
 A reply that violates a must-not is disguised, again and again, in ways that a reader still reads: a must-not on a text
 by other letters and invisible characters, on a number by groups of digits, on JSON by prose, fences, repeated keys and
-whatever is nearly JSON; texts and numbers by escapes of JSON. It stays violated, or becomes undecided. Ordinary text
-stays clean.
+whatever is nearly JSON; texts and numbers by marks inside of words and by escapes of JSON. It stays violated, or
+becomes undecided. Ordinary text stays clean.
 """
 
 from __future__ import annotations
@@ -67,6 +67,19 @@ TEXT_CHANGES: tuple[Change, ...] = (other_letters, hidden, in_prose)
 def text_case(random: Random) -> tuple[dict[str, Any], str]:
     wanted = random.choice(("secret", "Internal", "swordfish", "il1egal", "naked pizza", "jackdaws", "x-ray"))
     return {random.choice(("contains", "contains_all")): wanted}, wanted
+
+
+def marked(random: Random, text: str) -> str:
+    """A part of a word with marks of Markdown, HTML or a terminal."""
+    start = random.randrange(len(text))
+    part = text[start : start + random.choice((1, 1, 2, 3))]
+    if any(one.isspace() for one in part):
+        return text
+    entities = "".join(f"&#{ord(one)};" if one != "\0" else one for one in part)
+    around = random.choice(
+        ("**#**", "*#*", "~~#~~", "`#`", "<b>#</b>", '<i class="x">#', "\x1b[1m#\x1b[0m", "[#](x)", "&")
+    )
+    return text[:start] + (entities if around == "&" else around.replace("#", part)) + text[start + len(part) :]
 
 
 def in_json(random: Random, text: str) -> str:
@@ -212,9 +225,11 @@ def attempt(seed: int, folder: Any = None) -> str:
         for change in random.choices(changes, k=random.randint(1, 4)):
             reply = change(random, reply)
             made.append(reply)
-        if changes is not JSON_CHANGES and random.random() < 0.5:  # last: another change would break the escapes
-            reply = in_json(random, reply)
-            made.append(reply)
+        # Last, since another change would break the marks and the escapes.
+        for change in (marked, in_json) if changes is not JSON_CHANGES else ():
+            if random.random() < 0.5:
+                reply = change(random, reply)
+                made.append(reply)
         outcome = found(value, reply)
         assert outcome is not False, (value, made)
         undecided += outcome is None

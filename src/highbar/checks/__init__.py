@@ -9,7 +9,7 @@
     applying, *_checks       checks → findings, of replies, values and calls, and strictly for must-nots
     folding, texts, patterns, numbers, values   how texts, numbers and JSON values are compared
     found_json, strict_values   every JSON value in a text, and how must-nots read it
-    disguises                what else a reader may see in a text: its escapes decoded, the texts in its JSON
+    disguises                what else a reader may see in a text: without escapes and marks, the texts in its JSON
     glossary                 behaviors that every suite may name without defining them
     messages                 a message of the agent, in any wire form → what it says and calls
     labels                   the column `predicted`

@@ -1,9 +1,10 @@
-"""The other texts that a reader may see in a text: what its escapes mean, and the texts in its JSON."""
+"""The other texts that a reader may see in a text: what its escapes and marks mean, and the texts in its JSON."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from itertools import chain
 
 from msgspec import Struct
@@ -11,10 +12,31 @@ from msgspec import Struct
 from highbar.checks.found_json import ESCAPES, find_json, texts_in
 from highbar.checks.limits import DEEPEST_TEXT
 
-_MARK = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL
+_ATTRIBUTES = r"(?:\s*/?>|\s[^<>=]*=[^<>]*>)"
+_INLINE = (
+    "a|abbr|b|bdi|bdo|big|cite|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr"
 )
-"""What stands for another text."""
+_MARK = re.compile(
+    "|".join(
+        (
+            r"\\(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})",
+            r"\\(?P<escape>u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[bfnrt0\n]|[^\w\s])",
+            r"(?P<entity>&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z][a-zA-Z0-9]{1,31};))",
+            r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)",  # colors and links of a terminal
+            "<!--[^<>]*-->",
+            rf"(?P<block></?(?:br|div|h[1-6]|hr|li|ol|p|table|td|th|tr|ul){_ATTRIBUTES})",
+            rf"</?(?:{_INLINE}){_ATTRIBUTES}",
+            rf"(?<=[\w>])</?[a-zA-Z][\w:-]*{_ATTRIBUTES}(?=[\w<])",  # <name> is no tag, but one inside of a word is
+            r"(?P<sign>\*{1,3}|~~|``?)(?=\S)(?P<shown>[^*~`\n]+?)(?<=\S)(?P=sign)",
+            r"!?\[(?P<link>[^\[\]\n]+)\]\([^()\n]*\)",
+        )
+    ),
+    re.DOTALL | re.IGNORECASE,
+)
+"""What stands for another text, or changes how it looks: escapes, entities and tags of HTML, Markdown, terminals.
+
+Emphasis by `_` does not count, since `snake_case` has none; nor do signs that are not in pairs, as in `a * b`.
+"""
 
 
 class Decoded(Struct, frozen=True):
@@ -56,10 +78,14 @@ def json_texts(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _meaning(mark: re.Match[str]) -> str:
-    escape = mark[0][1:]
-    if len(escape) > 5:  # two halves of one character
-        return chr(0x10000 + ((int(escape[1:5], 16) - 0xD800) << 10) + int(escape[7:], 16) - 0xDC00)
-    return chr(int(escape[1:], 16)) if len(escape) > 1 else ESCAPES.get(escape, escape)
+    """What a mark shows: a character, the text between two signs, or nothing."""
+    if pair := mark["pair"]:
+        return chr(0x10000 + ((int(pair[1:5], 16) - 0xD800) << 10) + int(pair[7:], 16) - 0xDC00)
+    if escape := mark["escape"]:
+        return chr(int(escape[1:], 16)) if len(escape) > 1 else ESCAPES.get(escape, escape)
+    if entity := mark["entity"]:
+        return unescape(entity)
+    return " " if mark["block"] else mark["shown"] or mark["link"] or ""
 
 
 def _origin(before: str, start: int, end: int) -> str:
