@@ -12,6 +12,7 @@ from highbar.load.checkout import Checkout
 from highbar.model import Source
 from highbar.running import folder
 from highbar.running.calls import Reply
+from highbar.running.choices import RunOptions
 from highbar.running.finishing import describe
 from highbar.running.functions import CheckFunctions
 from highbar.running.grading import Grader
@@ -46,14 +47,16 @@ def record(
     seed_from: SeedFrom = "fresh",
     policy: Source | None = None,
     in_repository: str | None = None,
+    trials: int | None = None,
 ) -> Path:
     """The folder of a run of the suite in a file, which got these answers. The order is that of the seed, or forged."""
-    suite = read(suite_file)
+    settings = {} if trials is None else {"trials": trials}
+    suite = RunOptions(settings=settings).on(read(suite_file))
     wanted = only or chosen_ids
     ids = tuple(id_ for id_ in suite.scenarios if not wanted or id_ in wanted)
     chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
     plan = replace(_plan(suite, suite_file, ids, chosen, agent, seed), checkout=checkout, until_decided=until_decided)
-    plan = replace(plan, seed_from=seed_from, policy=policy, suite_in_repository=in_repository)
+    plan = replace(plan, seed_from=seed_from, policy=policy, suite_in_repository=in_repository, settings=settings)
     with folder.create(path, replace(plan, order=tuple(order or plan.order))) as run, ExitStack() as stack:
         ends: dict[tuple[str, int], TrialEnded | None] = {}
         for id_ in ids:

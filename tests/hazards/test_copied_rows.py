@@ -50,9 +50,11 @@ def check(here: Path, *arguments: str) -> Any:
     return run(here, "check", *arguments, "--format", "json")
 
 
-def shard(here: Path, number: int, checkout: Checkout = ONE, of: int = 2) -> list[dict[str, Any]]:
+def shard(
+    here: Path, number: int, checkout: Checkout = ONE, of: int = 2, trials: int | None = None
+) -> list[dict[str, Any]]:
     ids = [["S0", "S1"], ["S2", "S3"]][number - 1]
-    return made(here, f"shard-{number}-{of}", shard=(number, of), chosen_ids=ids, checkout=checkout)
+    return made(here, f"shard-{number}-{of}", shard=(number, of), chosen_ids=ids, checkout=checkout, trials=trials)
 
 
 # --- what a row says ------------------------------------------------------------------------
@@ -168,6 +170,19 @@ def test_h133_copies_of_shards_of_two_plans_never_pass(here: Path, other: Checko
     word = "changed files" if other is CHANGED else "different plans"
     refused(check(here, path), word)
     refused(check(here, path, "--subset"), word)
+
+
+def test_h133_shards_with_different_numbers_of_trials_are_of_two_plans(here: Path) -> None:
+    rows = shard(here, 1, trials=3), shard(here, 2, trials=1)
+    refused(check(here, copied(here, *rows)), "different plans", "number of trials")
+    refused(check(here, "shard-1-2", "shard-2-2"), "different plans", "number of trials")
+    refused(check(here, "shard-1-2", "shard-2-2", "--subset"), "different plans")
+
+
+def test_h133_shards_with_an_equal_number_of_trials_are_one_run(here: Path) -> None:
+    rows = shard(here, 1, trials=3), shard(here, 2, trials=3)
+    assert judged(check(here, copied(here, *rows)), "pass")["counts"]["trials"] == 12
+    judged(check(here, "shard-1-2", "shard-2-2"), "pass")
 
 
 def test_h133_a_whole_run_beside_a_shard_never_passes(here: Path) -> None:

@@ -25,8 +25,6 @@ def judge_origins(results: Results, found: Sequence[tuple[str | None, int]], *, 
 
     `found` has the number of rows for each value of the column, as JSON text; None is for rows without one.
     """
-    if _in_folders(results):  # these have more to say, and they have said it
-        return ()
     rows: Counter[RunOrigin] = Counter()
     unnamed = 0
     for text, number in found:
@@ -36,6 +34,10 @@ def judge_origins(results: Results, found: Sequence[tuple[str | None, int]], *, 
         else:
             rows[origin] += number
     if not rows:
+        return ()
+    if _in_folders(results):  # these have more to say, and they have said it, but for the whole plan
+        if other := [*_other_plans([origin for origin in rows if origin.shard is not None])]:
+            raise InputError(*other)
         return ()
     problems = [*_mixed(unnamed), *_contradictions(rows), *_parts(rows, subset=subset)]
     # What is missing can be said only if everything else is of one run.
@@ -89,13 +91,20 @@ def _shards_of_other_runs(rows: Iterable[RunOrigin], shards: Sequence[RunOrigin]
     if unknown:
         message = f"the shard {some_and_more([str(one.part) for one in unknown])} was run with changed files"
         yield Problem(f"{message}: nothing says that all shards are of one version", hint="commit, then run all shards")
-    elif len({origin.plan for origin in shards}) > 1:
-        message = "these shards are of different plans: another commit, suite, policy, agent, or number of shards"
-        yield Problem(message, hint="run all shards of one commit, with the same settings")
+    else:
+        yield from _other_plans(shards)
     numbers = Counter(str(origin.part) for origin in shards)
     for part, number in numbers.items():
         if number > 1:
             yield Problem(f"the shard {part} is there {number} times", hint="each result counts once")
+
+
+def _other_plans(shards: Sequence[RunOrigin]) -> Iterator[Problem]:
+    if len({origin.plan for origin in shards}) > 1:
+        message = (
+            "these shards are of different plans: another commit, suite, policy, agent, number of trials or shards"
+        )
+        yield Problem(message, hint="run all shards of one commit, with the same settings")
 
 
 def _parts(rows: Mapping[RunOrigin, int], *, subset: bool) -> Iterator[Problem]:

@@ -57,7 +57,9 @@ def _plan_digest(history: JournalState, suite: Suite) -> str | None:
         return None
     policy = plan.policy and plan.policy.sha256
     shards = plan.chosen.shard and plan.chosen.shard[1]
-    return digest([checkout.commit, suite.digest, policy, plan.agent, shards])
+    # The digest of a suite is that of what is asked; an option can override how often.
+    trials = [plan.settings.get("trials"), {id_: scenario.trials for id_, scenario in suite.scenarios.items()}]
+    return digest([checkout.commit, suite.digest, policy, plan.agent, shards, trials])
 
 
 def _part(history: JournalState) -> str | None:
