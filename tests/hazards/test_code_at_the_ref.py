@@ -241,6 +241,25 @@ def test_h147_an_installed_copy_of_a_judge_is_not_believed(tmp_path):
     assert outcome(judged_at_main(python, root)) == "inconclusive"
 
 
+def test_h151_why_trials_are_undecided_at_the_ref_is_said(tmp_path):
+    """The job that checks has not installed what the checks need."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    commit(root, files(f"import thirdparty\n{ROUGH}"))
+    python, packages = python_in(tmp_path / "venv")
+    put(packages, {"thirdparty.py": ""})
+    environment = by_path(root, packages)
+    assert call(python, root, "run", "evals/suite.json", *RUN, environment=environment).exit == 0
+    put(packages, {"thirdparty.py": None})
+    done = call(python, root, *CHECK, "--output", "markdown=runs/check.md", environment=environment)
+    assert outcome(done) == "inconclusive"
+    why = [one for one in done.json["warnings"] if "1 trial undecided" in one]
+    assert "No module named 'thirdparty'" in why[0]
+    assert "No module named 'thirdparty'" in (root / "runs" / "check.md").read_text("utf-8").replace("\\", "")
+    text = call(python, root, *CHECK[:-2], environment=environment).out
+    assert "No module named 'thirdparty'" in " ".join(text.split())
+
+
 def test_h147_packages_that_the_change_tracks_are_its_code(tmp_path):
     root = tmp_path / "repository"
     root.mkdir()

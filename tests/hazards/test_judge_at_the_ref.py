@@ -112,7 +112,10 @@ def test_h148_the_address_is_compared_as_it_is_written(tmp_path, server, monkeyp
 def test_h148_a_judge_on_the_command_line_is_another_one(tmp_path, server):
     commit(tmp_path, files(model(server)))
     made(tmp_path, "--judge", f"m@{server.base_url}")
-    assert not believed(at_main(tmp_path))
+    done = at_main(tmp_path)
+    assert not believed(done)
+    assert "main: 1 trial undecided: " in str(done.json["warnings"])
+    assert "a judge named on the command line judged" in str(done.json["warnings"])
 
 
 def test_h148_an_address_that_was_changed_for_a_part_of_the_run_counts(tmp_path, server):

@@ -7,6 +7,7 @@ schemas that they name, are those of the ref too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePath, PurePosixPath
@@ -37,6 +38,8 @@ _LARGEST_BESIDE = 2**20
 """The largest file beside the suite, in bytes, that is copied for its checks: a schema, a list of tests."""
 _IN_CHECKS = (b"is_json",)
 """Words in a suite whose checks may need other files."""
+_MOST_REASONS = 3
+"""Reasons of undecided trials that notes give, the most frequent ones."""
 _NOT_ASKED = "the run did not ask it"
 _IN_OTHER_TOOLS = (b"prompts",)
 """Words in a suite of promptfoo, whose tests may be in other files: without those, even its ids are unknown."""
@@ -131,9 +134,10 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     beside = there.folder / PurePosixPath(named).parent
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
         grader = _grader(suite, there, beside, folder, history, stack)
-        stream.writelines(_lines(path, history, grader, lost))
+        undecided: Counter[str] = Counter()
+        stream.writelines(_lines(path, history, grader, lost, undecided))
     differs = (*_of_scenarios(history, suite, named), *_of_judge(history, suite, named))
-    notes = tuple(_notes(history, suite, there, named))
+    notes = (*_notes(history, suite, there, named), *_undecided(undecided, there))
     version = suite.agent.version if suite.agent is not None else None
     rows = {path: str(target) if target.stat().st_size else ""}
     asked = frozenset({id_ for id_ in history.plan.trials if id_ in suite.scenarios} | lost.keys())
@@ -150,6 +154,14 @@ def _notes(history: JournalState, suite: Suite, there: Revision, named: str) -> 
     added = [id_ for id_ in history.plan.trials if id_ not in suite.scenarios]
     if added:
         yield only_here(there, named, added)
+
+
+def _undecided(reasons: Counter[str], there: Revision) -> Iterator[str]:
+    """Why trials are undecided at the ref, and not in the run."""
+    from highbar.running.agents.replies import short  # only for the folder of a run
+
+    for reason, trials in reasons.most_common(_MOST_REASONS):
+        yield f"{there.ref}: {count(trials, 'trial')} undecided: {short(there.renamed(reason))}"
 
 
 def only_here(there: Revision, named: str, ids: Sequence[str]) -> str:
@@ -321,10 +333,13 @@ def _suite_of_run(history: JournalState) -> Suite:
 # --- the rows --------------------------------------------------------------------------------
 
 
-def _lines(path: str, history: JournalState, grader: Grader, lost: Mapping[str, str]) -> Iterator[bytes]:
+def _lines(
+    path: str, history: JournalState, grader: Grader, lost: Mapping[str, str], undecided: Counter[str]
+) -> Iterator[bytes]:
     """The rows of a run for the scenarios of the suite, graded by it, and one for each trial that the run lacks.
 
-    `lost` has, by id, why there is no answer to the question that the suite asks.
+    `lost` has, by id, why there is no answer to the question that the suite asks. `undecided` receives how many trials
+    are undecided for each reason other than in the run.
     """
     from highbar.running.folder import open_answers  # only for the folder of a run
     from highbar.running.rows import line  # likewise
@@ -339,9 +354,13 @@ def _lines(path: str, history: JournalState, grader: Grader, lost: Mapping[str, 
             left[row.id].discard(row.trial)
             offset = None if row.id in lost else history.offset(row.id, row.trial)
             if row.id in lost:
-                yield line(grader.row(None, scenarios[row.id], row.trial, reason=lost[row.id]))
+                made = grader.row(None, scenarios[row.id], row.trial, reason=lost[row.id])
             else:
-                yield line(_grade_row(row, None if offset is None else answer_at(offset), grader))
+                made = _grade_row(row, None if offset is None else answer_at(offset), grader)
+            reason = made.get("unjudged")
+            if reason is not None and reason != row.unjudged:
+                undecided[reason] += 1
+            yield line(made)
     for id_, trials in left.items():
         for trial in sorted(trials):
             yield line(grader.row(None, scenarios[id_], trial, reason=lost.get(id_, _NOT_ASKED)))
