@@ -166,6 +166,41 @@ def _serve(listener: socket.socket, handle: Callable[[socket.socket], None]) -> 
             threading.Thread(target=handle, args=(connection,), daemon=True).start()
 
 
+# --- settings with which no reply can be read ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [
+        (
+            {"body": {"q": "{input}"}, "output": "/answer"},
+            "there is no text at /answer; the reply has 'reply', 'usage'",
+        ),
+        ({"format": "openai"}, "there is no choices[0].message; the reply has 'reply', 'usage'"),
+        ({"format": "anthropic"}, "there is no content; the reply has 'reply', 'usage'"),
+    ],
+)
+def test_what_a_malformed_reply_has_is_said(tmp_path: Path, agent: dict[str, Any], reason: str) -> None:
+    """It is an error of the agent; but if all are the same, the settings may be wrong."""
+    note = f"note: every call ended in the same error: malformed reply: {reason}\n"
+    with serving([faulty.answers({"reply": "yes", "usage": {}})]) as server:
+        project = Project(tmp_path, {"http": server.address, **agent}, scenarios(20))
+        done = project.run()
+        judged(done, "fail")
+        assert reason in project.row("S0")["error"]
+        assert note in done.err
+        assert "highbar agent try" in done.err
+    assert project.done() == (0, 20, 0)
+
+
+def test_errors_that_differ_are_not_said_to_be_the_same(tmp_path: Path) -> None:
+    with serving([faulty.answers({"reply": "yes"}), faulty.answers({"usage": {}})]) as server:
+        project = Project(tmp_path, {"http": server.address, "format": "openai"}, scenarios(20))
+        done = project.run()
+        judged(done, "fail")
+        assert "every call" not in done.err
+
+
 # --- judges --------------------------------------------------------------------------------------
 
 

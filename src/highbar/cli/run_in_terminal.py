@@ -23,7 +23,7 @@ from highbar.cli.guard import Stopped, stopping_signals
 from highbar.cli.streams import DRAWN_EVERY, in_background
 from highbar.errors import ReportError
 from highbar.language.phrases import count
-from highbar.report.visible import visible
+from highbar.report.visible import cut, visible
 from highbar.running.execution import FinishedRun, run_prepared
 from highbar.running.grading import says_failed
 from highbar.running.progress import COST_UNKNOWN, PLAIN_EVERY, ProgressState, cost_text, duration_text, progress_line
@@ -204,6 +204,9 @@ def _summary_lines(done: FinishedRun) -> Iterator[str]:
     yield f"{count(counts.trials, 'trial')}{took}: {', '.join(parts)}{spent}"
     if not counts.answered and not counts.errors and summary.no_answer is not None:
         yield f"nothing was answered: {summary.no_answer}"
+    if summary.same_error is not None and counts.errors == counts.trials == summary.ended:
+        yield f"note: every call ended in the same error: {cut(visible(summary.same_error), _LONGEST_OUTCOME)}"
+        yield "try the agent and its settings with: highbar agent try TEXT"
     judge = document.judge
     if judge is not None:
         yield f"judge: {_judge_words(judge)}"

@@ -13,7 +13,7 @@ from highbar.running.histogram import Histogram
 from highbar.running.pacing import AllowedRate
 from highbar.running.progress import ProgressState
 from highbar.running.records import TrialEnded
-from highbar.running.stopping import Spending
+from highbar.running.stopping import ENOUGH_REFUSALS, Spending
 from highbar.store.run_document import RunEnd
 from highbar.suite import RunSettings
 
@@ -49,6 +49,7 @@ class Summary(Struct, frozen=True):
     escaped: tuple[str, ...] = ()  # processes that a command left behind and that could not be ended
     allowance: AllowedRate | None = None  # what the agent's server allowed, if it refused calls
     judge_allowance: AllowedRate | None = None
+    same_error: str | None = None  # of every trial of the session, if it is the same
     no_answer: str | None = None  # why most of the unanswered trials have no answer
     judge_no_answer: str | None = None  # why the judge answered no question
 
@@ -70,6 +71,7 @@ class Tally:
         self.began = self.calls = self.answered = self.errors = self.unanswered = 0
         self.latencies, self.loop_delays = Histogram(), Histogram()
         self._no_answer: Counter[str] = Counter()
+        self._error: str | None = None  # the reason of every error so far
 
     def called(self, attempt: Attempt) -> None:
         """Count a call."""
@@ -84,6 +86,7 @@ class Tally:
         if ended.outcome == "answered":
             self.answered += 1
         elif ended.outcome == "error":
+            self._error = ended.reason if self._error == ended.reason or not self.errors else None
             self.errors += 1
             progress.errors += 1
         else:
@@ -123,6 +126,7 @@ class Tally:
             at_once=self.progress.at_once,
             reason=reason,
             refusal=refusal,
+            same_error=self._error if self.errors == self.count >= ENOUGH_REFUSALS else None,
             no_answer=next((why for why, _ in self._no_answer.most_common(1)), None),
             versions=self.versions,
             latency_p95_ms=self.latencies.percentile(0.95),

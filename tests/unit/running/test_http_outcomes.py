@@ -195,7 +195,7 @@ def test_a_body_that_is_cut_without_a_length_is_an_error() -> None:
         (faulty.sends(b"[" * 100_000), "malformed reply: the JSON is nested deeper"),
         (faulty.sends(b'"' + b"1" * 5000), "malformed reply: it is not JSON"),
         (faulty.sends(b"1" * 5000), "malformed reply: "),
-        (faulty.answers({}), "malformed reply: there is no choices[0].message"),
+        (faulty.answers({}), "malformed reply: there is no choices[0].message; the reply is an empty object"),
         (faulty.answers({"error": {"message": "over quota"}}), "malformed reply: the server reports an error"),
         (faulty.answers({"choices": [{"message": {"content": ""}}]}), EMPTY_REPLY),
         (faulty.sends(b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "half of a surrogate pair"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from highbar.checks.messages import aside_message, aside_of, decode_arguments, read_message
 from highbar.running.agents.openai import call_fields, conversation, error_in
-from highbar.running.agents.replies import MalformedReply, shown
+from highbar.running.agents.replies import MalformedReply, shown, what_is_there
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
 
@@ -82,7 +82,7 @@ def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
     """The fields of a reply, as `read_attempt` takes them. Raises MalformedReply."""
     content = document.get("content") if isinstance(document, dict) else None
     if not isinstance(content, list):
-        raise MalformedReply(error_in(document) or "there is no content")
+        raise MalformedReply(error_in(document) or f"there is no content; {what_is_there(document)}")
     for block in content:
         kind = block.get("type") if isinstance(block, dict) else None
         is_text = kind == "text" and isinstance(block.get("text"), str)

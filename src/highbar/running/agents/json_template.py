@@ -10,7 +10,7 @@ from highbar.checks.messages import aside_message, aside_of, read_message
 from highbar.checks.tree import Pointer
 from highbar.checks.values import ABSENT, at_pointer, read_pointer
 from highbar.running.agents.openai import tool_calls
-from highbar.running.agents.replies import MalformedReply
+from highbar.running.agents.replies import MalformedReply, what_is_there
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
 
@@ -52,7 +52,7 @@ def fields(document: Any, agent: Agent) -> Mapping[str, Any]:
             if key == "tool_calls" and (asides := read_message({key: value}).asides):
                 found["messages"] = [aside_message(aside_of({key: value}, asides))]
     if "output" not in found and not found.get("tool_calls"):
-        raise MalformedReply(f"there is no text at {agent.pointers.get('output', '')}")
+        raise MalformedReply(f"there is no text at {agent.pointers.get('output', '')}; {what_is_there(document)}")
     return found
 
 

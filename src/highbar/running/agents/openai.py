@@ -9,7 +9,7 @@ import msgspec
 
 from highbar.checks.messages import ASIDE, aside_message, aside_of, read_message
 from highbar.model.answer import ToolCall
-from highbar.running.agents.replies import MalformedReply, shown
+from highbar.running.agents.replies import MalformedReply, shown, what_is_there
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
 
@@ -95,7 +95,7 @@ def message_of(document: Any) -> Mapping[str, Any]:
         raise MalformedReply(f"found {shown(document)}, wanted an object with choices")
     choices = document.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise MalformedReply(error_in(document) or "there is no choices[0].message")
+        raise MalformedReply(error_in(document) or f"there is no choices[0].message; {what_is_there(document)}")
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise MalformedReply("there is no choices[0].message")

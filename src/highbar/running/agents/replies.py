@@ -32,6 +32,8 @@ MOST_COST = BY_NAME["cost_usd"].most or math.inf
 """The largest cost in USD that a row can have."""
 _MOST_SAID = 3
 """Faults of one reply that a reason lists."""
+_MOST_KEYS = 10
+"""Keys of a reply that a reason lists."""
 _LONGEST_MESSAGE = 200
 """Characters of a text that a reason quotes."""
 MOST_OF_AN_ERROR = 64 * 2**10
@@ -145,6 +147,14 @@ def shown(value: Any) -> str:
         return problems.shown(value)
     except ValueError:  # for example a key that is an integer with thousands of digits
         return f"a {type(value).__name__}"
+
+
+def what_is_there(document: Any) -> str:
+    """What a reply has instead of what was wanted: with it, a wrong pointer or format is seen at once."""
+    if not isinstance(document, Mapping):
+        return f"the reply is {shown(document)}"
+    keys = [shown(key) for key in list(document)[:_MOST_KEYS]]
+    return f"the reply has {some(keys, total=len(document))}" if keys else "the reply is an empty object"
 
 
 def short(text: str) -> str:
