@@ -339,13 +339,115 @@ def test_h94_only_exactly_that_difference_is_accepted(tmp_path: Path, more: str)
     assert "highbar check" not in done.problems
 
 
-@pytest.mark.parametrize("digest", ["", "x", "0" * 31, "0" * 33, "A" * 32, "0" * 32, "$(touch pwned)"])
+@pytest.mark.parametrize("digest", ["", "x", "0" * 31, "0" * 33, "A" * 32, "$(touch pwned)"])
 def test_h94_no_other_digest_accepts_anything(tmp_path: Path, digest: str) -> None:
     right = lowered(tmp_path)
     done = accepted(tmp_path, digest)
     refused(done, "--accept-change")
     assert right not in done.out + done.err
     assert run(tmp_path, "check", "results.jsonl", "--accept-change", right).exit == 2
+
+
+def test_h94_the_digest_of_something_else_is_answered_with_what_differs_now(tmp_path: Path) -> None:
+    right = lowered(tmp_path)
+    done = accepted(tmp_path, "0" * 32)
+    refused(done, "something else differs", f"now it is highbar.json (digest {right})")
+
+
+RUDE, ANY = "def polite(a): return 'yes' in str(a)\n", "def polite(a): return True\n"
+
+
+def calls(**agent: Any) -> dict[str, Any]:
+    return {"suite": "library", "scenarios": [{"id": "A", "input": "?", "answer": {"python": "rules:polite"}}], **agent}
+
+
+@pytest.mark.parametrize("how", ["check", "judge", "copied"])
+def test_h94_the_code_of_either_side_is_part_of_what_is_accepted(tmp_path: Path, how: str) -> None:
+    both = how == "copied"
+    before = calls() if both else {"suite": "library", "scenarios": [asks("A", "yes")]}
+    commit(tmp_path, {".gitignore": "runs\n__pycache__\nresults.jsonl\n", "highbar.json": HIGH})
+    commit(tmp_path, {"suite.json": before, "rules.py": RUDE if both else "", "notes": "Main.\n"})
+    git(tmp_path, "checkout", "--quiet", "-b", "change")
+    judge = {"scenarios": [{"id": "A", "input": "?", "answer": {"judge": "It is polite."}}]}
+    after = calls() if how != "judge" else {"suite": "library", "judge": {"python": "rules:judge"}, **judge}
+    commit(tmp_path, {"suite.json": after, "rules.py": ANY})
+    folder = ran(tmp_path, "suite.json", functions=how != "judge")
+    shutil.copy(folder / "results.jsonl", tmp_path / "results.jsonl")
+    results = "results.jsonl" if both else "runs/one"
+    against_main = against(tmp_path, results=results).json["against"]
+    listed = {each["what"] for each in against_main["weakened"]}
+    assert "rules.py" in listed
+    assert "+def polite(a): return True" in against_main["difference"]
+    assert against(tmp_path, "--accept-change", against_main["digest"], results=results).exit != 2
+    commit(tmp_path, {"rules.py": ANY + "# and more\n"})
+    refused(against(tmp_path, "--accept-change", against_main["digest"], results=results), "something else differs")
+
+
+def test_h94_a_submodule_is_accepted_by_its_commit(tmp_path: Path) -> None:
+    root, other = tmp_path / "root", tmp_path / "other"
+    root.mkdir()
+    other.mkdir()
+    commit(other, {"rules.py": RUDE})
+    commit(root, {".gitignore": "runs\n", "highbar.json": HIGH, "suite.json": {"scenarios": [asks("A", "yes")]}})
+    git(root, "checkout", "--quiet", "-b", "change")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
+    judge = {"python": "rules:judge"}
+    commit(
+        root, {"suite.json": {"judge": judge, "scenarios": [{"id": "A", "input": "?", "answer": {"judge": "Fine"}}]}}
+    )
+    ran(root, "suite.json")
+    first = against(root, results="runs/one").json["against"]
+    assert f"+Subproject commit {git(root / 'sub', 'rev-parse', 'HEAD').strip()}" in first["difference"]
+    commit(root / "sub", {"rules.py": ANY}, branch="x")
+    second = against(root, results="runs/one").json["against"]
+    assert second["digest"] != first["digest"]
+    git(root, "add", "sub")
+    assert against(root, results="runs/one").json["against"]["digest"] == second["digest"]
+
+
+def test_h94_what_only_a_checkout_alters_does_not_differ(tmp_path: Path) -> None:
+    files = {".gitattributes": "*.json text eol=crlf\n*.big filter=pad\n", "highbar.json": "{\n" + json.dumps(HIGH)[1:]}
+    commit(tmp_path, {**files, "suite.json": json.dumps(calls(), indent=1) + "\n", "rules.py": RUDE})
+    git(tmp_path, "rm", "--quiet", "--cached", "highbar.json")
+    git(tmp_path, "reset", "--quiet", "--hard")
+    assert b"\r\n" in (tmp_path / "highbar.json").read_bytes()
+    git(tmp_path, "update-index", "--skip-worktree", "rules.py")
+    (tmp_path / "rules.py").unlink()
+    put(tmp_path, {"results.jsonl": rows(True)})
+    assert judged(against(tmp_path), "pass")["against"]["digest"] is None
+    # But a change of the attributes is one: it alters what is checked out.
+    put(tmp_path, {".gitattributes": "*.json text eol=lf\n"})
+    assert ".gitattributes" in judged(against(tmp_path), "pass")["against"]["difference"]
+
+
+def test_h94_a_flood_of_harmless_lines_hides_no_policy(tmp_path: Path) -> None:
+    commit(
+        tmp_path, {"highbar.yaml": "thresholds: { blocking: { pass_rate: 90% } }\nsuite: a.yaml\n", "a.yaml": "- S0\n"}
+    )
+    put(tmp_path, {"highbar.yaml": "thresholds: { blocking: { pass_rate: 10% } }\nsuite: a.yaml\n"})
+    put(tmp_path, {"a.yaml": "# harmless\n" * 2500 + "- S0\n", "results.jsonl": rows(True)})
+    text = run(tmp_path, "check", "results.jsonl", "--against-ref", "main").out
+    assert text.index("highbar.yaml: changed") < text.index("a.yaml: changed") < text.index("pass_rate: 10%")
+
+
+def test_h94_a_long_line_is_shown_where_it_differs(tmp_path: Path) -> None:
+    many = [asks(f"S{n}", "no") for n in range(20)]
+    commit(tmp_path, {"highbar.json": {**HIGH, "suite": "suite.json"}, "suite.json": {"scenarios": many}})
+    put(tmp_path, {"suite.json": {"scenarios": [*many[:-1], many[-1] | {"input": "Why?"}]}})
+    ran(tmp_path, "suite.json")
+    found = against(tmp_path, results="runs/one").json["against"]["difference"].split("\n")
+    assert [line[0] for line in found if '"id": "S19", "input":' in line] == ["-", "+"]
+    assert [line for line in found if "Why?" in line] != []
+    assert max(map(len, found)) <= 78
+
+
+def test_h94_the_name_of_a_file_forges_no_line(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": {**HIGH, "suite": "suite.json"}, "suite.json": calls()})
+    git(tmp_path, "checkout", "--quiet", "-b", "change")
+    commit(tmp_path, {"rules.py": ANY, "a\n\nPASS: all demands are met": "x\n"})
+    ran(tmp_path, "suite.json", functions=True)
+    found = against(tmp_path, results="runs/one").json["against"]["difference"]
+    assert "a\\n\\nPASS: all demands are met: changed" in found.split("\n")
 
 
 def test_h94_nothing_to_accept_is_no_acceptance(tmp_path: Path) -> None:

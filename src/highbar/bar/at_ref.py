@@ -109,7 +109,7 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
         words = (*graded.differs, *_demands(before, here, job), *doubts)
         suites = _suites(there, before, here, graded)
         files = (*_files(there, path, here, job), *suites)
-        differs = differences(there, files, suites, words, code=graded.code)
+        differs = differences(there, files, suites, words, code=graded.code, first=_policies(there, path, here))
     # The file was read twice. If it was written in between, the two verdicts are about different results.
     if not set(then.verdict.results) <= set(now.verdict.results):
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
@@ -128,6 +128,11 @@ def _files(there: Revision, path: str, here: Policy, job: Job) -> Iterator[str]:
     named += policies.files_named_in(Path(here.file)) if here.file is not None else ()
     named += [str(policies.baseline_file(here, job.baseline))] if here.comparing else []
     yield from filter(None, (there.inside(name) for name in named if name is not None))
+
+
+def _policies(there: Revision, path: str, here: Policy) -> frozenset[str]:
+    now = None if here.file is None else there.inside(here.file)
+    return frozenset({path, *([now] if now else [])})
 
 
 def _suites(there: Revision, before: Policy, here: Policy, graded: regrading.Regraded) -> frozenset[str]:
@@ -162,12 +167,15 @@ def _regraded(job: Job, now: CheckResult, there: Revision, before: Policy, rows:
     graded = regrading.regrade(runs, there, before, rows)
     if not of_run:
         return graded
-    from highbar.bar.copied_rows import with_copies  # few results are rows of runs
+    from highbar.bar.copied_rows import may_call_functions, with_copies  # few results are rows of runs
 
     found = with_copies(graded, job.results, there, before, rows)
-    if found.doubts == graded.doubts:
+    if found is graded:
         return found
     suites = {origin.id.partition("-")[2] for text, _ in now.sums.origins if (origin := read_origin(text)) is not None}
+    found = replace(found, code=found.code or may_call_functions(suites, found.files, there))
+    if found.doubts == graded.doubts:
+        return found
     return replace(found, differs=(*found.differs, f"graded by the suite {', '.join(sorted(suites))}"))
 
 

@@ -7,14 +7,15 @@ needed it is a doubt, which the folder of the run resolves.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from highbar.bar.regrading import Regraded, only_here, suite_of_policy
+from highbar.bar.regrading import Regraded, has_code, only_here, suite_of_policy
+from highbar.errors import InputError
 from highbar.load import files, folders
 from highbar.load.revision import Revision
 from highbar.load.row_reading import read_rows
@@ -55,6 +56,21 @@ def with_copies(graded: Regraded, results: Sequence[str], there: Revision, befor
     version = () if suite.agent is None or suite.agent.version is None else (suite.agent.version,)
     instead = {**graded.rows, **dict.fromkeys(paths, ""), paths[0]: str(target)}
     return replace(graded, rows=instead, notes=notes, versions=(*graded.versions, *version))
+
+
+def may_call_functions(graded_by: Iterable[str], paths: Iterable[str], there: Revision) -> bool:
+    """Whether rows of a run may be graded by functions: the suites with these digests call some, or are not here."""
+    from highbar.suite import read  # only for rows of runs
+
+    known = []
+    for path in paths:
+        try:
+            suite = read(there.root / path)
+        except InputError:
+            continue
+        if not has_code(suite):
+            known.append(suite.digest)
+    return not all(any(digest and one.startswith(digest) for one in known) for digest in graded_by)
 
 
 def _doubted(graded: Regraded, doubt: str) -> Regraded:

@@ -13,13 +13,15 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
+from itertools import chain, groupby, islice, zip_longest
 from typing import Any
 
 from msgspec import Struct
 
 from highbar.errors import InputError, Problem
-from highbar.language.phrases import count
+from highbar.language.phrases import count, some_and_more
+from highbar.language.tool_names import scenario_id
+from highbar.load.changed_files import ChangedFile, changed_files, contents, size_of
 from highbar.load.revision import Revision
 from highbar.model import DifferingFile
 
@@ -29,6 +31,13 @@ _MOST_LINES = 2000
 """Lines of a diff that a verdict holds."""
 _MOST_COMPARED = 4000
 """Lines of two texts up to which a diff looks for what they share; beyond, that would take minutes."""
+_MOST_LISTED = 200
+"""Files that are named before their diffs."""
+_LARGEST_SHOWN = 2**20
+"""Bytes of a file that functions may use, up to which its diff is shown."""
+_WIDTH, _AROUND = 78, 25
+"""Characters of a line of a diff, and how many are kept around what differs in a longer one."""
+_REST = "… more lines; the digest covers all"
 _NAMED = re.compile(rb"[\w./-]+\.(?:json|jsonl|ya?ml|csv|txt|py|js)\b")
 """The name of another file in a suite: a schema, or tests of another tool."""
 _MOST_FILES = 1000
@@ -53,31 +62,45 @@ class _BothSides(Struct, frozen=True):
 
 
 def differences(
-    there: Revision, paths: Iterable[str], suites: Collection[str], words: Sequence[str], *, code: bool
+    there: Revision,
+    paths: Iterable[str],
+    suites: Collection[str],
+    words: Sequence[str],
+    *,
+    code: bool,
+    first: Collection[str] = (),
 ) -> BarDifferences:
     """What differs in the files of the bar, in those that its `suites` name, and in `words`.
 
-    With `code`, functions decide too: then every file of the repository may matter.
+    With `code`, functions decide too: then every file of the repository may matter. The files in `first` come first,
+    then the suites.
     """
-    files = {path: _file(there, path) for path in paths}
+    changed, kept = changed_files(there), there.kept()
+    same = kept - changed.keys()
+    # What git's attributes say alters the files that are checked out.
+    paths = (*paths, *(path for path in changed if posixpath.basename(path) == ".gitattributes"))
+    files = {path: _file(there, path) for path in paths if path not in same}
     todo = [one for path, one in files.items() if path in suites]
+    todo += [_file(there, path) for path in suites if path in same]
     while todo and len(files) < _MOST_FILES:
         one = todo.pop()
-        for path in sorted(set(_named_in(one)) - files.keys()):
+        for path in sorted({*_named_in(one), *_changed_in(one, changed)} - files.keys() - same):
             files[path] = _file(there, path)
             todo.append(files[path])
-    differ = [files[path] for path in sorted(files) if _differs(files[path])]
-    others = [line for path, line in _of_code(there) if path not in files] if code else []
-    if not (differ or words or others):
+    sides: list[_BothSides | ChangedFile] = [one for one in files.values() if _differs(one)]
+    others = [one for path, one in changed.items() if path not in files] if code else []
+    if not (sides or words or others):
         return BarDifferences()
-    listed = [[one.path, _sha256(one.before), _sha256(one.now), one.link] for one in differ]
-    digest = digest_of([listed, list(words), others])
-    lines = [line for one in differ for line in _diff(one, there)]
-    lines += [f"{count(len(others), 'other file')} that code of checks may use:", *others] if others else []
+    sides = sorted((*sides, *others), key=lambda one: (one.path not in first, one.path not in suites, one.path))
+    listed = sorted([one.path, *_names_of(one)] for one in sides)
+    digest = digest_of([listed, list(words)])
+    lines = [f"{_shown(one.path)}: {_listed(one).change}" for one in sides[:_MOST_LISTED]] if len(sides) > 1 else []
+    lines += [f"… {count(len(sides) - _MOST_LISTED, 'more file')}"] if len(sides) > _MOST_LISTED else []
     lines += words
-    more = len(lines) - _MOST_LINES
-    text = "\n".join([*lines[:_MOST_LINES], *([_more(more)] if more > 0 else [])])
-    return BarDifferences(tuple(map(_listed, differ)), _encodable(text), digest)
+    diffs = chain.from_iterable(_diff(one, there) for one in sides)
+    lines += islice(diffs, _MOST_LINES)
+    lines += [_REST] if next(diffs, None) is not None else []
+    return BarDifferences(tuple(map(_listed, sides)), _encodable("\n".join(lines)), digest)
 
 
 def digest_of(value: Any) -> str:
@@ -90,19 +113,24 @@ def refuse_other_digest(given: str, found: BarDifferences, there: Revision) -> N
     if not DIGEST.fullmatch(given):
         hint = f"the report of a check with --against-ref {there.ref} has the digest of what differs"
         raise InputError(Problem(f"--accept-change {given!r} is no digest: wanted 32 hexadecimal digits", hint=hint))
+    if found.digest is None:
+        message = f"--accept-change {given}: nothing differs from {there.ref}, so nothing is accepted"
+        raise InputError(Problem(message, hint="leave it out"))
     if given != found.digest:
-        what = "something else differs" if found.digest else "nothing differs"
-        message = f"--accept-change {given}: {what} from {there.ref}, so nothing is accepted"
-        raise InputError(Problem(message, hint="leave it out, and look at what this change does to the bar"))
+        message = f"--accept-change {given}: something else differs from {there.ref}, so nothing is accepted"
+        what = some_and_more([each.what for each in found.files]) or "what is not in a file"
+        hint = f"now it is {what} (digest {found.digest}); leave it out, and look at what this change does to the bar"
+        raise InputError(Problem(message, hint=hint))
+
+
+def _shown(path: str) -> str:
+    """A path on one line, with what cannot be printed as escapes."""
+    return _encodable(scenario_id(path))
 
 
 def _encodable(text: str) -> str:
     """The text, with what cannot be written as UTF-8, in the name of a file, as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _more(lines: int) -> str:
-    return f"… {count(lines, 'more line')}; the digest covers all"
 
 
 def _file(there: Revision, path: str) -> _BothSides:
@@ -135,23 +163,45 @@ def _named_in(file: _BothSides) -> Iterator[str]:
                 yield path
 
 
-def _listed(file: _BothSides) -> DifferingFile:
+def _changed_in(file: _BothSides, changed: Iterable[str]) -> Iterator[str]:
+    """The changed paths whose name is in the file on either side: not every name has an ending."""
+    for path in changed:
+        name = os.fsencode(posixpath.basename(path))
+        if name in (file.before or b"") or name in (file.now or b""):
+            yield path
+
+
+def _names_of(file: _BothSides | ChangedFile) -> list[Any]:
+    if isinstance(file, ChangedFile):
+        return [file.before, file.now]
+    return [_sha256(file.before), _sha256(file.now), file.link]
+
+
+def _listed(file: _BothSides | ChangedFile) -> DifferingFile:
     """The file in short."""
-    through = "" if file.link is None else f" through {file.link[0]} → {file.link[1]}"
-    before = "not there" if file.before is None else f"sha256 {_sha256(file.before)}"
-    now = None if file.now is None else _encodable(f"sha256 {_sha256(file.now)}{through}")
-    return DifferingFile(_encodable(file.path), "removed" if now is None else "changed", before, now)
+    if isinstance(file, ChangedFile):
+        before, now = (None if side is None else f"git {side[1]}" for side in (file.before, file.now))
+    else:
+        through = "" if file.link is None else f" through {_shown(file.link[0])} → {_shown(file.link[1])}"
+        before = None if file.before is None else f"sha256 {_sha256(file.before)}"
+        now = None if file.now is None else f"sha256 {_sha256(file.now)}{through}"
+    return DifferingFile(_shown(file.path), "removed" if now is None else "changed", before or "not there", now)
 
 
 def _sha256(content: bytes | None) -> str | None:
     return None if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _diff(file: _BothSides, there: Revision) -> Iterator[str]:
+def _diff(file: _BothSides | ChangedFile, there: Revision) -> Iterator[str]:
     """The lines of a unified diff."""
-    through = "" if file.link is None else f" (through the link {file.link[0]} → {file.link[1]})"
-    yield f"--- {there.name(file.path) if file.before is not None else '/dev/null'}"
-    yield f"+++ {file.path if file.now is not None else '/dev/null'}{through}"
+    if isinstance(file, ChangedFile):
+        if size_of(there, file) > _LARGEST_SHOWN:
+            yield f"{_shown(file.path)} is too large to show: {_named(file.before)} → {_named(file.now)}"
+            return
+        file = _BothSides(file.path, *contents(there, file), None)
+    through = "" if file.link is None else f" (through the link {_shown(file.link[0])} → {_shown(file.link[1])})"
+    yield f"--- {_shown(there.name(file.path)) if file.before is not None else '/dev/null'}"
+    yield f"+++ {_shown(file.path) if file.now is not None else '/dev/null'}{through}"
     try:
         old, new = ((side or b"").decode("utf-8").split("\n") for side in (file.before, file.now))
     except UnicodeDecodeError:
@@ -160,39 +210,52 @@ def _diff(file: _BothSides, there: Revision) -> Iterator[str]:
     if old[-1:] == new[-1:] == [""]:  # both end with the end of a line
         del old[-1], new[-1]
     if len(old) + len(new) <= _MOST_COMPARED:
-        yield from list(difflib.unified_diff(old, new, lineterm=""))[2:]
+        yield from _readable(list(difflib.unified_diff(old, new, lineterm=""))[2:])
         return
     same = _shared(old, new)
     old, new = old[same:], new[same:]
     rest = _shared(old[::-1], new[::-1])
     old, new = old[: len(old) - rest], new[: len(new) - rest]
     yield f"@@ -{same + 1},{len(old)} +{same + 1},{len(new)} @@"
-    yield from (f"-{line}" for line in old)
-    yield from (f"+{line}" for line in new)
+    yield from _readable([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
+
+
+def _named(side: tuple[str, str] | None) -> str:
+    return "not there" if side is None else side[1]
+
+
+def _readable(lines: Sequence[str]) -> Iterator[str]:
+    """The lines of a diff, with long ones cut to where they differ, in pieces that every report has room for."""
+    groups = [list(group) for _, group in groupby(lines, lambda line: line[:1])]
+    for place, group in enumerate(groups):
+        sign = group[0][:1]
+        partner = {"-": place + 1, "+": place - 1}.get(sign, -1)
+        beside = groups[partner] if 0 <= partner < len(groups) else []
+        if not beside or {sign, beside[0][:1]} != {"-", "+"}:
+            beside = []
+        for line, other in zip_longest(group, beside[: len(group)]):
+            yield from _pieces(line, other[1:] if other else None) if sign in {"-", "+"} else (_start_of(line),)
+
+
+def _start_of(line: str) -> str:
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+
+
+def _pieces(line: str, other: str | None) -> Iterator[str]:
+    """A line in pieces, without most of what it begins and ends with like the other one."""
+    sign, text = line[0], line[1:]
+    if len(line) <= _WIDTH:
+        yield line
+        return
+    if other is not None:
+        start = _shared(text, other)
+        end = len(text) - _shared(text[start:][::-1], other[start:][::-1])
+        start, end = max(0, start - _AROUND), end + _AROUND
+        text = f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+    yield from (f"{sign}{text[at : at + _WIDTH - 1]}" for at in range(0, len(text), _WIDTH - 1))
 
 
 def _shared(some: Sequence[str], others: Sequence[str]) -> int:
-    """How many lines two texts begin with alike."""
+    """How many lines, or letters, two texts begin with alike."""
     pairs = zip(some, others, strict=False)
     return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(some), len(others)))
-
-
-def _of_code(there: Revision) -> Iterator[tuple[str, str]]:
-    """The paths of all files of the repository that differ, each with a line about it."""
-    before = there.digests()
-    for path in sorted(before.keys() | there.tracked_now()):
-        now = _object(there.root / path, long=len(there.commit) == 64)
-        if now != before.get(path):
-            yield path, f"{path}: {(before.get(path) or 'not there')[:16]} → {(now or 'not there')[:16]}"
-
-
-def _object(place: Path, *, long: bool) -> str | None:
-    """The name that git gives to the content of a file or link; None if there is none."""
-    if place.is_symlink():
-        content = os.fsencode(place.readlink())
-    elif place.is_file():
-        content = place.read_bytes()
-    else:
-        return None
-    made = hashlib.sha256 if long else hashlib.sha1
-    return made(b"blob %d\0" % len(content) + content).hexdigest()

@@ -61,7 +61,7 @@ class Regraded(Struct, frozen=True):
     versions: tuple[str, ...] = ()
     scenarios: frozenset[str] = frozenset()
     files: tuple[str, ...] = ()
-    code: bool = False  # whether functions decide
+    code: bool = False  # whether functions decide, of the suite at the ref or of the one that was run
 
 
 class _RunRow(Struct, frozen=True):
@@ -117,8 +117,10 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     found = suite_of_policy(there, before) or _suite_of_plan(there, history.plan)
     own = _own_path(there, history.plan)
     files = () if own is None else (own,)
+    code = _may_have_code(history)
     if isinstance(found, str):
-        return Regraded(doubts=(found,), files=files, differs=(f"scenarios of the run: {digest_of(history.digests)}",))
+        scenarios = f"scenarios of the run: {digest_of(history.digests)}"
+        return Regraded(doubts=(found,), files=files, differs=(scenarios,), code=code)
     named, suite = found
     files = (*files, named)
     doubts: tuple[str, ...] = ()
@@ -143,7 +145,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     asked = frozenset({id_ for id_ in history.plan.trials if id_ in suite.scenarios} | lost.keys())
     doubts = (*doubts, *_doubts(grader, there))
     versions = () if version is None else (version,)
-    return Regraded(rows, notes, differs, doubts, versions, asked, files, _has_code(suite))
+    return Regraded(rows, notes, differs, doubts, versions, asked, files, code or has_code(suite))
 
 
 def _notes(history: JournalState, suite: Suite, there: Revision, named: str) -> Iterator[str]:
@@ -248,7 +250,7 @@ def _read_suite(there: Revision, path: str) -> Suite:
     copy = read_with_files(there, path, checks=True)
     try:
         suite = read(copy)
-        if not _has_code(suite):
+        if not has_code(suite):
             return suite
         _code(there)
         return read(copy)  # again, since the digests of its scenarios cover the modules of functions
@@ -260,11 +262,19 @@ def _read_suite(there: Revision, path: str) -> Suite:
         raise InputError(*problems) from None
 
 
-def _has_code(suite: Suite) -> bool:
+def has_code(suite: Suite) -> bool:
     """Whether a suite calls functions."""
     from highbar.running.preparing import functions_of  # only for the folder of a run
 
     return bool(functions_of(suite, tuple(suite.scenarios))) or any(judge.python for judge in suite.judges)
+
+
+def _may_have_code(history: JournalState) -> bool:
+    """Whether the suite of a run calls functions, or cannot be read here, so that this is not known."""
+    try:
+        return has_code(_suite_of_run(history))
+    except InputError:
+        return True
 
 
 def _code(there: Revision) -> CodeThere:
@@ -297,7 +307,7 @@ def _grader(suite: Suite, there: Revision, beside: Path, run: Path, history: Jou
         identity = JudgeIdentity(suite, beside)
         why = distrust(judge.canaries) or why_not_believed(history, suite, there, identity)
         judgments = stack.enter_context(judgments_of(run, history, why, identity=identity))
-    functions = stack.enter_context(_code(there).functions(beside)) if _has_code(suite) else None
+    functions = stack.enter_context(_code(there).functions(beside)) if has_code(suite) else None
     return Grader(suite, functions, judgments=judgments)
 
 

@@ -126,7 +126,7 @@ class Revision(Struct, frozen=True):
 
     def read_below(self, folder: str, largest: int) -> None:
         """Copy all plain files below a folder that have at most `largest` bytes; `.` is the whole repository."""
-        listed = _git(
+        listed = read_git(
             "ls-tree", "-r", "-l", "-z", "--full-tree", self.commit, "--", *([] if folder == "." else [folder])
         )
         found = (_LISTED.match(entry) for entry in listed.split(b"\0"))
@@ -139,15 +139,14 @@ class Revision(Struct, frozen=True):
                 if content is not None:  # else whatever needs it finds nothing, rather than something else
                     self._copied(path, content)
 
-    def digests(self) -> dict[str, str]:
-        """By path, the names of all objects of the commit."""
-        listed = _git("ls-tree", "-r", "-z", "--full-tree", self.commit).split(b"\0")[:-1]
-        entries = (entry.partition(b"\t") for entry in listed)
-        return {os.fsdecode(path): facts.split()[2].decode("ascii") for facts, _, path in entries}
+    def kept(self) -> frozenset[str]:
+        """The paths of all files of the commit."""
+        listed = read_git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit)
+        return frozenset(map(os.fsdecode, listed.split(b"\0")[:-1]))
 
     def tracked_now(self) -> list[str]:
         """The paths of all files that are under version control now."""
-        return [os.fsdecode(name) for name in _git("-C", str(self.root), "ls-files", "-z").split(b"\0")[:-1]]
+        return [os.fsdecode(name) for name in read_git("-C", str(self.root), "ls-files", "-z").split(b"\0")[:-1]]
 
     def name(self, path: str) -> str:
         """The name of the file for git: `main:highbar.yaml`."""
@@ -168,11 +167,11 @@ class Revision(Struct, frozen=True):
         return copy
 
     def _entry(self, path: str) -> bytes:
-        return _git("ls-tree", "-z", "--full-tree", self.commit, "--", path)
+        return read_git("ls-tree", "-z", "--full-tree", self.commit, "--", path)
 
     def _link(self, path: str) -> bytes:
         """The text of the link that was there."""
-        return _git("cat-file", "blob", self._entry(path).split()[2].decode("ascii"))
+        return read_git("cat-file", "blob", self._entry(path).split()[2].decode("ascii"))
 
     def _found(self, path: str) -> tuple[tuple[str, ...], bytes]:
         """The entry of that path, after the options with which git reads it: a submodule is in another repository."""
@@ -228,7 +227,7 @@ def revision_at(ref: str, folder: Path) -> Revision:
     """The repository around the working folder as it was at `ref`. Raises InputError if git does not know the ref."""
     if _NOT_A_REF.search(ref):
         raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
-    root = Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
+    root = Path(os.fsdecode(read_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
     _refuse_a_submodule(root, ref)
     done = run_git("rev-parse", "--verify", f"{ref}^{{commit}}")
     if done.returncode:
@@ -242,7 +241,7 @@ def revision_at(ref: str, folder: Path) -> Revision:
 
 def _refuse_a_submodule(root: Path, ref: str) -> None:
     """Refuse to run in a submodule: its `main` is not the bar of the repository that a change is merged into."""
-    around = os.fsdecode(_git("rev-parse", "--show-superproject-working-tree").removesuffix(b"\n"))
+    around = os.fsdecode(read_git("rev-parse", "--show-superproject-working-tree").removesuffix(b"\n"))
     if around:
         message = f"--against-ref {ref}: this is the submodule {root}, whose {ref} is not that of {around}"
         hint = f"keep the policy in {around}, and run from there; or check out the submodule by itself"
@@ -260,7 +259,9 @@ def _from_lfs(blob: bytes, where: Sequence[str] = ()) -> bytes | None:
     if pointer is None:
         return blob
     digest = pointer[1].decode("ascii")
-    folder = Path(os.fsdecode(_git(*where, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip(b"\n")))
+    folder = Path(
+        os.fsdecode(read_git(*where, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip(b"\n"))
+    )
     try:
         content = (folder / "lfs" / "objects" / digest[:2] / digest[2:4] / digest).read_bytes()
     except OSError:
@@ -284,7 +285,7 @@ def _groups(files: Sequence[tuple[str, str, int]]) -> Iterator[list[tuple[str, s
 
 def _blobs(digests: Sequence[str]) -> Iterator[bytes]:
     """The contents of objects, in the given order."""
-    answer = _git("cat-file", "--batch", stdin="".join(f"{digest}\n" for digest in digests).encode())
+    answer = read_git("cat-file", "--batch", stdin="".join(f"{digest}\n" for digest in digests).encode())
     # Each object is a line "digest type size", its bytes, and a line feed. The size is needed: bytes may be anything.
     at = 0
     for _ in digests:
@@ -294,7 +295,8 @@ def _blobs(digests: Sequence[str]) -> Iterator[bytes]:
         at = end + 1 + size + 1
 
 
-def _git(*arguments: str, stdin: bytes = b"") -> bytes:
+def read_git(*arguments: str, stdin: bytes = b"") -> bytes:
+    """What git prints. Raises InputError if it fails."""
     done = run_git(*arguments, stdin=stdin)
     if done.returncode:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
