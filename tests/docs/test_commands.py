@@ -86,7 +86,7 @@ TESTED = {
         "highbar check run.jsonl": "the page itself",
     },
     "docs/how-to/raise-the-bar.md": {
-        "git fetch --depth=1 origin main": "git's own; the page commits instead",
+        "git fetch --depth=1 origin main:refs/remotes/origin/main": "git's own; the page commits instead",
         "highbar check results.jsonl --against-ref origin/main": "the page itself, against main",
     },
     "docs/how-to/mcp.md": {

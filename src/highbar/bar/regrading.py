@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.bar.differences import digest_of
+from highbar.documents.limits import MOST_SUITE_BYTES
 from highbar.errors import InputError
 from highbar.language.phrases import count, some, some_and_more
 from highbar.load import files, folders
@@ -34,7 +35,7 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.records import RunPlan, TrialEnded
     from highbar.suite import Suite
 
-_LARGEST_BESIDE = 2**20
+_LARGEST_BESIDE = MOST_SUITE_BYTES
 """The largest file beside the suite, in bytes, that is copied for its checks: a schema, a list of tests."""
 _IN_CHECKS = (b"is_json",)
 """Words in a suite whose checks may need other files."""

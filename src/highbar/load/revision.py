@@ -231,7 +231,10 @@ def revision_at(ref: str, folder: Path) -> Revision:
     _refuse_a_submodule(root, ref)
     done = run_git("rev-parse", "--verify", f"{ref}^{{commit}}")
     if done.returncode:
-        hint = f"is it fetched? git fetch origin {ref.removeprefix('origin/')}"
+        branch = ref.removeprefix("origin/")
+        # A shallow clone of one branch knows no other one of origin, unless it is told where to keep it.
+        where = f":refs/remotes/{ref}" if branch != ref else ""
+        hint = f"is it fetched? git fetch origin {branch}{where}"
         raise InputError(Problem(f"--against-ref {ref}: there is no such branch, tag or commit", hint=hint))
     if b"ambiguous" in done.stderr:
         hint = f"write refs/heads/{ref}, refs/tags/{ref}, or the commit itself"
