@@ -29,6 +29,8 @@ from highbar.checks.values import NotJson, Unreadable, decode_json, fenced_block
 
 UNREADABLE = "the reply has what looks like JSON and cannot be read"
 _BEGIN = re.compile("[{\\[｛［﹛]")
+_OPENING = re.compile("[{｛﹛](?!\\s*[{\\[｛［﹛])|[\\[［]")
+"""What may open a value: nothing is read twice if it is a brace before another opening, which no object has."""
 _PUNCTUATION = {
     "｛": "{",
     "﹛": "{",
@@ -243,7 +245,7 @@ class _Scanner:
 
     def scan(self) -> None:
         at = 0
-        while (begin := _BEGIN.search(self.text, at)) is not None:
+        while (begin := _OPENING.search(self.text, at)) is not None:
             at = self.read(begin.start())
             if len(self.values) > MOST_JSON_VALUES:
                 return
