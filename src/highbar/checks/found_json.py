@@ -145,12 +145,12 @@ def _add_items(values: list[tuple[Any, str]], text: str) -> bool:
         for item in one
         if isinstance(item, dict | list)
     ]:
-        depth += 1
         most -= len(level)
         # A check may read each of them as a whole.
         if most < 0 or depth * len(text) > MOST_LISTED_TEXT:
             return False
         values += level
+        depth += 1
     return True
 
 

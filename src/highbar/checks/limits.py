@@ -20,7 +20,7 @@ MOST_JSON_VALUES = 10_000
 """JSON values that a must-not looks at in one reply."""
 MOST_LISTED_VALUES = 100_000
 """JSON values in lists that a must-not looks at in one reply."""
-MOST_LISTED_TEXT = 2**22
+MOST_LISTED_TEXT = 2**21
 """Characters of a reply times the depth of its lists in lists, each of which a must-not reads as a whole."""
 DEEPEST_TEXT = 10
 """The depth of JSON texts inside of strings of JSON texts."""
