@@ -133,6 +133,20 @@ def test_h158_a_result_that_is_gone_between_others_is_missed(tmp_path: Path) -> 
     assert "of 4 results" in checked(tmp_path, half).problems
 
 
+@pytest.mark.parametrize("renumbered", [False, True])
+def test_h158_copies_of_a_result_do_not_stand_for_those_that_are_gone(tmp_path: Path, renumbered: bool) -> None:
+    document = export("filtered.json")
+    document["config"]["tests"] = document["config"]["tests"][:8]
+    places = [0, 1, 2, 0, 4, 5, 6, 7]  # a copy of the first for the fourth
+    document["results"]["results"] = [json.loads(json.dumps(document["results"]["results"][at])) for at in places]
+    if renumbered:
+        document["results"]["results"][3]["testIdx"] = 3
+    done = checked(tmp_path, shortened(document, list(range(8))))
+    assert done.exit == 2, done.out
+    found = "has 2 results in column 0, and the configuration plans 1" if renumbered else "test 0 of this run has two"
+    assert found in done.problems
+
+
 def test_h158_a_filtered_run_that_ended_passes_with_a_note(tmp_path: Path) -> None:
     done = checked(tmp_path, export("filtered.json"))
     assert done.exit == 0, done.err
@@ -219,12 +233,15 @@ def test_h164_turns_of_one_conversation_are_one_cluster(tmp_path: Path) -> None:
 
 def test_h164_equal_turns_of_two_conversations_are_two_scenarios(tmp_path: Path) -> None:
     document = export("turns.json")
-    for result in document["results"]["results"]:
-        result["vars"]["q"] = result["testCase"]["vars"]["q"] = "hello, yes"
+    results, tests = document["results"]["results"], document["config"]["tests"]
+    for result, test in zip(results, tests, strict=True):
+        result["vars"]["q"] = result["testCase"]["vars"]["q"] = test["vars"]["q"] = "hello, yes"
         result["testCase"]["metadata"].pop("conversationId")
+        test["metadata"].pop("conversationId")
     alike = checked(tmp_path, document).json["counts"]
-    for place, result in enumerate(document["results"]["results"]):
-        result["testCase"]["metadata"]["conversationId"] = ("refund", "delivery")[place // 2]
+    for place, (result, test) in enumerate(zip(results, tests, strict=True)):
+        for one in (result["testCase"], test):
+            one["metadata"]["conversationId"] = ("refund", "delivery")[place // 2]
     done = checked(tmp_path, document)
     assert done.exit == 0, done.err
     assert (alike["scenarios"], done.json["counts"]["scenarios"]) == (1, 2)

@@ -151,12 +151,23 @@ def _refuse_unfinished(document: Record, stats: Record | None, file: _PromptfooF
         refuse(f"this run was interrupted: the file holds {found}{of} results, and no duration of the run", hint=_GO_ON)
     if ended is None and planned > found:
         refuse(f"the file holds {found} results, and its configuration plans {planned}", hint=f"{_GO_ON}; {_FILTERED}")
+    _refuse_copies(file, plan.repetitions if config else None)
     for number in range(1 + max(rows, default=-1)):
         if rows[number] < ran:
             refuse(f"test {number} of this run has {rows[number]} of {ran} results", hint=_WRITE_AGAIN)
     if whole > found:
         message = f"this run was filtered: its configuration plans {whole} results, and the file holds {found}"
         file.report.warn(message, urgent=True)
+
+
+def _refuse_copies(file: _PromptfooFile, most: int | None) -> None:
+    """Refuse a file with a result that is there twice, or with more results of a test than were planned."""
+    if file.copied:
+        refuse("test {} of this run has two results in column {}".format(*file.copied), hint=_WRITE_AGAIN)
+    (name, _, column), number = next(iter(file.repeated.most_common(1)), (("", "", 0), 0))
+    if most is not None and number > most:
+        message = f"the test {name!r} has {number} results in column {column}, and the configuration plans {most}"
+        refuse(message, hint=_WRITE_AGAIN)
 
 
 def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
@@ -179,6 +190,9 @@ class _PromptfooFile:
     def __init__(self, report: Report) -> None:
         self.report = report
         self._numbers: Counter[int | None] = Counter()
+        self._cells: set[tuple[int, int]] = set()
+        self.copied: tuple[int, int] | None = None  # the first place that two results have
+        self.repeated: Counter[tuple[str, str, int]] = Counter()  # results of one test in one column
         self.expands = True  # whether promptfoo makes a test of each text in the list of a variable
         self.ended = {"successes": 0, "failures": 0, "errors": 0}  # results, as promptfoo counts them
         self._success_judges = False
@@ -195,6 +209,10 @@ class _PromptfooFile:
             self._columns[name][value] = None
         self.ended[result.ended] += 1
         self._numbers[result.number] += 1
+        if result.cell is not None:
+            self.copied = self.copied or (result.cell if result.cell in self._cells else None)
+            self._cells.add(result.cell)
+            self.repeated[*test, result.cell[1]] += 1
         self.expands = self.expands and not result.has_list
         self._success_judges = self._success_judges or result.success_judges
         result.add_labels(self._asserted)

@@ -5,16 +5,20 @@ The number is the least that was planned: what is not literal, for example a fil
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, NamedTuple
 
 from highbar.importers.record import Record, as_object
+from highbar.language.promptfoo_names import conversation_of, key_of_test
 
 _TIMED = (0, 120, 10)
 """The first known version that writes how long a run took, which it does when the run ends."""
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+_NOT_LITERAL = ("file://", "{{", "{%")
 _OPTIONS = ("commandLineOptions", "evaluateOptions")
 
 
@@ -37,6 +41,23 @@ class PlannedResults(NamedTuple):
         """The results of all tests in so many columns."""
         return sum(self._rows(test) * _columns_of(test, columns) for test in self._tests())
 
+    @property
+    def repetitions(self) -> int | None:
+        """The most results that one test can have in one column; None if that is not literal, as with files."""
+        places = [self.config.get(key) for key in ("tests", "scenarios")]
+        if any(place and (not isinstance(place, list) or len(_literal(place)) < len(place)) for place in places):
+            return None
+        alike: Counter[tuple[str, str]] = Counter()
+        for test in self._tests():
+            text = json.dumps(test["vars"])
+            if any(sign in text for sign in _NOT_LITERAL):
+                return None
+            most = (max(Counter(map(json.dumps, values)).values()) for values in self._lists(test))
+            conversation = conversation_of(test.get("metadata"))
+            key = key_of_test(test.get("description"), test["vars"], test.get("assert"), conversation)
+            alike[key] += self._repeats(test) * prod(most)
+        return max(alike.values(), default=None)
+
     def _tests(self) -> Iterator[dict[str, Any]]:
         """The literal tests and scenarios, with what they have from `defaultTest`."""
         default = as_object(self.config.get("defaultTest"))
@@ -52,12 +73,17 @@ class PlannedResults(NamedTuple):
 
     def _rows(self, test: dict[str, Any]) -> int:
         """How often a test runs in each column: its repetitions × the combinations of its variables."""
+        return self._repeats(test) * prod(map(len, self._lists(test)))
+
+    def _repeats(self, test: dict[str, Any]) -> int:
         own = test["options"]
         places = (own, self.options, *(as_object(self.config.get(key)) for key in _OPTIONS))
-        repeat = next((one for place in places if type(one := place.get("repeat")) is int and one > 0), 1)
-        is_expanded = self.expands and own.get("disableVarExpansion") is not True
-        lists = [one for one in test["vars"].values() if is_list_of_texts(one)] if is_expanded else []
-        return int(repeat * prod(map(len, lists)))
+        return next((one for place in places if type(one := place.get("repeat")) is int and one > 0), 1)
+
+    def _lists(self, test: dict[str, Any]) -> list[list[Any]]:
+        """The variables of which each element makes a test."""
+        is_expanded = self.expands and test["options"].get("disableVarExpansion") is not True
+        return [one for one in test["vars"].values() if is_list_of_texts(one)] if is_expanded else []
 
 
 def is_list_of_texts(value: object) -> bool:

@@ -77,6 +77,12 @@ class Result:
         return number if type(number) is int and number >= 0 and not own else None
 
     @property
+    def cell(self) -> tuple[int, int] | None:
+        """The places of the test and of the prompt, which no other result of a run has; None if they are not known."""
+        row, column = self._top.value("testIdx"), self._top.value("promptIdx")
+        return (row, column) if type(row) is int and type(column) is int else None
+
+    @property
     def has_list(self) -> bool:
         """Whether a variable is a list of texts, because promptfoo was not to make a test of each."""
         return any(map(is_list_of_texts, as_object(self._top.value("vars")).values()))
