@@ -310,8 +310,38 @@ def test_h151_what_a_check_reads_of_the_change_is_a_doubt(tmp_path, reads, named
     first = f"ROOT = {str(root)!r}\nREAD = {reads}\n"
     own = {"evals/suite.json": suite("quality:polite"), "words.txt": "x", "src/shelf/lists.py": ""}
     commit(root, files(ROUGH, **own, **{"evals/quality.py": first + ROUGH}))
+    put(root, {"words.txt": "y", "src/shelf/lists.py": "more = 1\n", "src/more": ""})
     done = judged_at_main(Path(sys.executable), root)
     assert named in doubt(done), done.out
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "next(one for one in __import__('pathlib').Path(__file__).resolve().parents if (one / '.git').exists())",
+        "next(one for one in __import__('pathlib').Path(ROOT, 'evals').resolve().parents if (one / '.git').is_dir())",
+        "__import__('pathlib').Path(ROOT, 'words.txt').resolve().read_text()",
+        "__import__('os').listdir(ROOT + '/src')",
+        "__import__('platform').uname().processor",
+        "__import__('ctypes.util').util.find_library('c')",
+        "__import__('yaml').safe_load('1')",
+    ],
+    ids=["root", "root-by-path", "same-file", "same-names", "uname", "library", "namesake"],
+)
+@pytest.mark.parametrize("judge", [False, True], ids=["check", "judge"])
+def test_h151_what_is_the_same_is_no_doubt(tmp_path, reads, judge):
+    root = tmp_path / "repository"
+    root.mkdir()
+    if judge:
+        one = {"id": "S1", "input": "Where?", "expected_behaviors": {"is_polite": "The reply is polite."}}
+        graded = {**suite(), "judge": {"python": "quality:judge"}, "scenarios": [one]}
+    else:
+        graded = suite("quality:polite")
+    functions = ROUGH + "def judge(asked):\n    return {name: True for name in asked['statements']}\n"
+    own = {"evals/suite.json": graded, "words.txt": "x", "providers/yaml.py": "", "examples/yaml/__init__.py": ""}
+    commit(root, files(ROUGH, **own, **{"evals/quality.py": f"ROOT = {str(root)!r}\nREAD = {reads}\n{functions}"}))
+    done = judged_at_main(Path(sys.executable), root)
+    assert outcome(done) == "pass", done.out
 
 
 @pytest.mark.parametrize("installed", [False, True], ids=["read", "installed"])
@@ -339,6 +369,7 @@ def test_h151_late_reads_are_seen_too(tmp_path):
     scenarios = [{**suite("quality:polite")["scenarios"][0], "id": f"S{n}"} for n in range(3)]
     own = {"evals/suite.json": {**suite(), "scenarios": scenarios}, "words.txt": "x"}
     commit(root, files(ROUGH, **own, **{"evals/quality.py": f"ROOT = {str(root)!r}\n{late}"}))
+    put(root, {"words.txt": "y"})
     assert "words.txt" in doubt(judged_at_main(Path(sys.executable), root))
 
 

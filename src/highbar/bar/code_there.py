@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import posixpath
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 from highbar.errors import InputError
@@ -44,13 +47,13 @@ class CodeThere:
                     found[f"{name}, which is a link out of the repository at {self.there.ref}"] = None
                 case "module":
                     modules.setdefault(more[0], name)
-                case "installed" if name in known:
+                case "installed" if name in known and not self.is_of_others(name):
                     found[f"the installed module {name}, a copy of {known[name]} (install it editable)"] = None
                 case "absent" if name in known:
                     found[f"no module {name}, although {self.there.ref} has it ({known[name]})"] = None
                 case "program":
                     found[f"the program {name}, whose files are not known"] = None
-                case "file" | "listed":
+                case "file" | "listed" | "entered" if not self._is_same(kind, name, *more):
                     found[name] = None
         for place, module in modules.items():
             found.pop(place, None)
@@ -63,6 +66,25 @@ class CodeThere:
         if kind in {"absent", "missing"} and place is not None and place in self.copy.missing:
             raise InputError(self.copy.missing[place])
 
+    def _is_same(self, kind: str, name: str, seen: object = None) -> bool:
+        """Whether what was seen of the repository is what the commit has; `.git` only says where its root is."""
+        if kind == "listed" and isinstance(seen, list):
+            return names_at(self.copy.folder, name) == set(seen)
+        is_there = kind == "file" and seen is not None
+        return is_there and (name == ".git" or content_at(self.copy.folder, name) == seen)
+
+    def is_of_others(self, name: str) -> bool:
+        """Whether an installed module came from an index of packages, and the commit would not install it itself."""
+        tails = [name.replace(".", "/") + ending for ending in (".py", "/__init__.py", ".pyx", ".so")]
+        paths = self.copy.paths
+        places = [path.removesuffix(tail) for path in paths for tail in tails if f"/{path}".endswith(f"/{tail}")]
+        if any(place in {"", "src/"} or place.endswith("/src/") for place in places):
+            return False
+        if any(f"{place}{file}" in paths for place in places for file in ("pyproject.toml", "setup.py", "setup.cfg")):
+            return False
+        made = packages_distributions().get(name.partition(".")[0], ())
+        return bool(made) and not any(distribution(one).read_text("direct_url.json") for one in made)
+
     def _missing_module(self, name: str) -> str | None:
         """The place in the commit that is not in this clone and may have the module; None if there is none."""
         for place in self.copy.missing:
@@ -71,6 +93,22 @@ class CodeThere:
             if any(name == one or name.startswith(f"{one}.") for one in names):
                 return place
         return None
+
+
+def content_at(folder: Path, name: str) -> str | None:
+    """What is at that place in the copy, as it is noted."""
+    path = folder / name
+    if os.path.realpath(path) != str(Path(os.path.normpath(path))):  # behind a link: elsewhere than in the run
+        return "link"
+    if path.is_dir():
+        return "folder"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def names_at(folder: Path, name: str) -> set[str]:
+    """What a folder in the copy has."""
+    path = folder / name
+    return {one.name for one in path.iterdir()} if path.is_dir() else set()
 
 
 @lru_cache(maxsize=1)

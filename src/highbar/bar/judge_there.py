@@ -5,14 +5,12 @@ They are if everything that made them is the same there. Nobody else is asked: w
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from highbar.bar.code_there import CodeThere, code_of, module_names
+from highbar.bar.code_there import CodeThere, code_of, content_at, module_names, names_at
 from highbar.load.revision import Revision
 from highbar.running.child.watching import MODULES
 from highbar.running.journal_state import JournalState
@@ -98,13 +96,13 @@ def _other_code(facts: Iterable[Fact], beside: str, code: CodeThere) -> Iterator
                 began = True
                 if name != beside:
                     yield f"it is in {name}, and there in {beside}"
-            case "file" if _content(code.copy.folder, name) != more[0]:
+            case "file" if name != ".git" and content_at(code.copy.folder, name) != more[0]:
                 yield f"it read {name}, which is another one there"
-            case "searched" if lost := sorted(_modules(_listed(code.copy.folder, name)) - set(more[0])):
+            case "searched" if lost := sorted(_modules(names_at(code.copy.folder, name)) - set(more[0])):
                 yield f"{name} has {lost[0]} there"
-            case "listed" if _listed(code.copy.folder, name) != set(more[0]):
+            case "listed" if names_at(code.copy.folder, name) != set(more[0]):
                 yield f"it listed {name}, which has other files there"
-            case "installed" | "absent" if name in known:
+            case "installed" | "absent" if name in known and not (kind == "installed" and code.is_of_others(name)):
                 yield f"it asked for the module {name}, and did not use {known[name]}"
             case "program":
                 yield f"it started {name}"
@@ -126,23 +124,8 @@ def _changed(code: CodeThere) -> Iterator[str]:
     """The tracked files that are not as they are there, without those of Python, whose modules are noted."""
     now, before = code.there.root, code.copy.folder
     for path in sorted(code.copy.paths.union(code.there.tracked_now())):
-        if not path.endswith(".py") and _content(now, path) != _content(before, path):
+        if not path.endswith(".py") and content_at(now, path) != content_at(before, path):
             yield path
-
-
-def _content(folder: Path, name: str) -> str | None:
-    """What is at that place in the copy, as it is noted."""
-    path = folder / name
-    if os.path.realpath(path) != str(Path(os.path.normpath(path))):  # behind a link: elsewhere than in the run
-        return "link"
-    if path.is_dir():
-        return "folder"
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-
-
-def _listed(folder: Path, name: str) -> set[str]:
-    path = folder / name
-    return {one.name for one in path.iterdir()} if path.is_dir() else set()
 
 
 def _modules(names: Iterable[str]) -> set[str]:

@@ -74,6 +74,7 @@ def copy_commit(there: Revision) -> CommitCopy:
             path.write_bytes(content)
             if file.mode == _PROGRAM:
                 path.chmod(0o755)
+    (there.folder / ".git").mkdir()  # by which code finds the root; it is no repository
     outside = tuple(path.relative_to(there.folder).as_posix() for path in _link(links, there.folder))
     return CommitCopy(there.folder, frozenset((*(file.path for file in files), *missing)), missing, outside)
 

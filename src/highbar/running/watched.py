@@ -42,7 +42,7 @@ class Elsewhere(Struct, frozen=True, dict=True):
     def setup(self) -> dict[str, Any]:
         """What the process is told."""
         there = {"root": str(self.root), "copy": str(self.copy)}
-        return {**there, "spared": list(self.spared), "missing": list(self.missing)}
+        return {**there, "spared": list(self.spared), "missing": list(self.missing), "digests": True}
 
     @cached_property
     def folder(self) -> Path:

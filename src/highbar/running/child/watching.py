@@ -9,6 +9,7 @@ Files below a folder in `spared` are not noted: installed packages may lie in th
 `missing` are places in the copy that it does not have. With `digests`, the content of every file is noted, too.
 
     ["file", path, digest]        a file or folder was read or looked for; `folder`, or null if there is nothing
+    ["entered", path]             a folder became the working folder, or was opened: what is relative to it is unseen
     ["listed", path, names]       a function listed a folder
     ["searched", path, names]     Python searched a folder for modules: the names that may be some
     ["module", name, path]        a module comes from the repository, and not from its copy
@@ -38,6 +39,8 @@ from highbar.running.child.finders import LastFinder, MovingFinder
 Fact = list[Any]
 _NOT_ALONE = frozenset({"highbar", "msgspec"})
 """Packages that are loaded here without any function."""
+_ASKING = ("platform", "ctypes.util", "uuid")
+"""Modules of Python that start programs of the system."""
 _OF_SITE = ("sitecustomize", "usercustomize")
 _OF_IMPORT = "<frozen importlib._bootstrap_external>"
 _PROGRAMS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn")
@@ -221,7 +224,7 @@ class Watch:
         """A file is opened. What is only written tells a function nothing."""
         if isinstance(path, int) or (isinstance(flags, int) and flags & os.O_ACCMODE == os.O_WRONLY):
             return
-        self.read(path)
+        self.entered(path)
         real = _real(path)
         # Whoever holds a folder above the repository can open everything in it by a path relative to that folder.
         if real is not None and os.path.isdir(real) and _is_in(self._root, real):  # noqa: PTH112 - pathlib is slow to load
@@ -242,10 +245,17 @@ class Watch:
             named = os.path.abspath(os.fsdecode(os.fspath(path)))  # noqa: PTH100 - it may be a link
             self._note_missing(os.path.relpath(named, self._copy))
 
+    def entered(self, path: Any, *_: Any) -> None:
+        """A folder becomes the working folder, or is opened."""
+        self.read(path)
+        place = None if isinstance(path, int) else self._place(path)
+        if place is not None and os.path.isdir(path):  # noqa: PTH112 - pathlib is slow to load
+            self.note("entered", place)
+
     def _content(self, path: Any) -> str | None:
         if os.path.isdir(path):  # noqa: PTH112 - pathlib is slow to load
             return "folder"
-        if not self._digests:
+        if not self._digests or not os.path.isfile(path):  # noqa: PTH113 - likewise
             return None
         digest = hashlib.sha256()
         try:
@@ -273,6 +283,8 @@ class Watch:
 
     def started(self, program: Any, arguments: Any = None, *_: Any) -> None:
         """A program is started."""
+        if _is_of_python(sys._getframe(3)):  # noqa: SLF001 - see `listed`
+            return
         first = program or (arguments[0] if isinstance(arguments, list | tuple) and arguments else arguments)
         self.note("program", _text(first))
 
@@ -356,7 +368,7 @@ class Watch:
 
 _EVENTS: dict[str, Callable[..., None]] = {
     "open": Watch.opened,
-    "os.chdir": Watch.read,
+    "os.chdir": Watch.entered,
     "os.listdir": Watch.listed,
     "os.scandir": Watch.listed,
     "import": Watch.imported,
@@ -373,6 +385,17 @@ _EVENTS: dict[str, Callable[..., None]] = {
 def _is_of_site(frame: FrameType | None) -> bool:
     """Whether Python asks whether a folder is there, before it adds that to the places of modules."""
     return frame is not None and frame.f_globals.get("__name__") == "site" and frame.f_code.co_name == "addpackage"
+
+
+def _is_of_python(frame: FrameType | None) -> bool:
+    """Whether Python itself asks the system what it is, as in `platform.uname()`."""
+    while frame is not None and frame.f_globals.get("__name__") == "subprocess":
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename in map(_file_of, _ASKING)
+
+
+def _file_of(name: str) -> str | None:
+    return getattr(sys.modules.get(name), "__file__", None)
 
 
 def _real(path: Any) -> str | None:
