@@ -237,7 +237,7 @@ def _how_to_begin_again(prepared: Prepared, on: str) -> str:
         begin += ", with the other options that you gave"
     begin = f"begin again with a new folder: {begin}"
     if not names:
-        return f"this folder keeps the wrong one, so {begin}"
+        return f"this folder keeps both, so if one is wrong {begin}; else {on}"
     corrected = f"correct {' or '.join(names)}, then {on}"
     return (
         corrected if agent is not None and variables(str(agent.target)) else f"{corrected}; for another address {begin}"
