@@ -33,7 +33,8 @@ def decided_rows(random: Random, *, scenarios: int) -> list[Row]:
     """
     by_id: dict[str, list[Row]] = {}
     for row in rows_of(random, scenarios=scenarios):
-        by_id.setdefault(row["id"], []).append({name: value for name, value in row.items() if value is not None})
+        known = {name: value for name, value in row.items() if value is not None and name != "answer_checked"}
+        by_id.setdefault(row["id"], []).append(known)
     rows = []
     for own in by_id.values():
         columns = {name: value for name, value in own[0].items() if name not in ("unjudged", "trial", "error")}
