@@ -435,6 +435,25 @@ def test_h151_a_link_out_of_the_repository_and_a_pointer_are_not_read_as_files(t
     assert "git lfs fetch" in done.problems
 
 
+def test_h151_a_large_file_of_the_ref_does_not_fill_memory(tmp_path):
+    root = tmp_path / "repository"
+    root.mkdir()
+    with (root / "large").open("wb") as stream:
+        stream.truncate(300 * 2**20)
+    read = "def polite(answer):\n    with open('large', 'rb') as file:\n        return file.seek(0, 2) == 300 * 2**20\n"
+    commit(root, files(STRICT, **{"evals/suite.json": suite("quality:polite"), "evals/quality.py": read}))
+    measured = (
+        "import resource, sys; from highbar.cli.guard import run_guarded; code = run_guarded(sys.argv[1:]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(code)"
+    )
+    assert call(Path(sys.executable), root, "run", "evals/suite.json", *RUN).exit == 0
+    command = [sys.executable, "-c", measured, *CHECK]
+    done = subprocess.run(command, cwd=root, capture_output=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stderr.split()[-1]) * unit < 250 * 2**20
+
+
 @pytest.mark.parametrize("module", ["sub.rules", "rules"])
 def test_h151_an_optional_module_in_a_submodule_that_is_not_here_is_not_skipped(tmp_path, module):
     mild = f"try:\n    from {module} import polite\nexcept ImportError:\n    polite = lambda answer: True\n"

@@ -102,7 +102,10 @@ def content_at(folder: Path, name: str) -> str | None:
         return "link"
     if path.is_dir():
         return "folder"
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def names_at(folder: Path, name: str) -> set[str]:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -59,7 +60,10 @@ def copy_commit(there: Revision) -> CommitCopy:
         hint = f"at most {LARGEST_COPY:,} are copied; keep the suite in a smaller repository, or checks without python"
         raise InputError(Problem(message, hint=hint))
     links: list[tuple[Path, str]] = []
-    for group in _groups(files):
+    large = [file for file in files if file.size > _AT_ONCE and file.mode != _LINK]
+    for file in large:
+        _write_large(file, there.folder / file.path)
+    for group in _groups([file for file in files if file not in large]):
         for file, content in zip(group, _contents(group), strict=True):
             path = there.folder / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,6 +81,15 @@ def copy_commit(there: Revision) -> CommitCopy:
     (there.folder / ".git").mkdir()  # by which code finds the root; it is no repository
     outside = tuple(path.relative_to(there.folder).as_posix() for path in _link(links, there.folder))
     return CommitCopy(there.folder, frozenset((*(file.path for file in files), *missing)), missing, outside)
+
+
+def _write_large(file: _File, path: Path) -> None:
+    """Write a file that would need too much memory."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as stream:
+        _ask(*file.where, "cat-file", "blob", file.digest, into=stream)
+    if file.mode == _PROGRAM:
+        path.chmod(0o755)
 
 
 def _lfs_problem(there: Revision, path: str) -> Problem | None:
@@ -166,9 +179,9 @@ def _contents(group: Sequence[_File]) -> Iterator[bytes]:
         at = end + 1 + size + 1
 
 
-def _ask(*arguments: str, stdin: bytes = b"") -> bytes:
-    done = run_git(*arguments, stdin=stdin)
+def _ask(*arguments: str, stdin: bytes = b"", into: BinaryIO | None = None) -> bytes:
+    done = run_git(*arguments, stdin=stdin, into=into)
     if done.returncode:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
         raise InputError(Problem(f"--against-ref: git could not read the commit: {reason}", hint=_FETCH))
-    return done.stdout
+    return done.stdout or b""

@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -308,15 +309,24 @@ def read_git(*arguments: str, stdin: bytes = b"") -> bytes:
     return done.stdout
 
 
-def run_git(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run git with these arguments. Raises InputError if it could not be run at all; a failure is in the result."""
+def run_git(*arguments: str, stdin: bytes = b"", into: BinaryIO | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run git with these arguments. Raises InputError if it could not be run at all; a failure is in the result.
+
+    Its output goes `into` a file, or into the result.
+    """
     command: Sequence[str] = ("git", *_OPTIONS, *arguments)
     # No questions, no locks, nothing fetched, and messages in English, since some are searched for above.
     alone = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", **alone}
     try:
         return subprocess.run(  # noqa: S603 - no shell; a ref that could be an option is refused above
-            command, input=stdin, capture_output=True, timeout=_PATIENCE, check=False, env=environment
+            command,
+            input=stdin,
+            stdout=into or subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=_PATIENCE,
+            check=False,
+            env=environment,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(Problem(f"--against-ref: git could not be run: {error}")) from None
