@@ -219,6 +219,21 @@ def test_h151_a_python_judge_that_read_something_else_is_not_believed(tmp_path, 
     assert not believed(at_main(tmp_path))
 
 
+@pytest.mark.parametrize("linked", ["evals/words.txt", "evals/words"])
+def test_h151_a_link_out_of_the_repository_is_another_file(tmp_path, linked):
+    root, outside = tmp_path / "repository", tmp_path / "outside"
+    root.mkdir()
+    own = "evals/words.txt" if linked.endswith(".txt") else "evals/words/list.txt"
+    commit(root, files(PYTHON, **{"evals/quality.py": f"open('{own}').read()\n{KIND}", own: "1"}))
+    put(tmp_path, {f"outside/{own}": "2"})
+    put(root, {own: None})
+    if not linked.endswith(".txt") and (root / linked).exists():
+        (root / linked).rmdir()
+    (root / linked).symlink_to(outside / linked)
+    made(root)
+    assert not believed(at_main(root))
+
+
 def test_h151_a_module_that_hid_another_one_was_taken_away(tmp_path):
     """Main has both, and found the first."""
     own = {"evals/quality.py": f"import words\n{KIND}", "evals/words.py": "1\n", "src/words.py": "2\n"}

@@ -239,11 +239,26 @@ class Watch:
             if ("file", repr(place)) not in self._known:
                 self.note("file", place, self._content(path))
             return
-        real = _real(path) if self._missing else None
-        if real is not None and self._copy is not None and _is_in(real, self._copy):
+        real = _real(path)
+        link = None if real is None else self._link_out(path, real)
+        if link is not None:
+            self.note("file", link, "link")
+        if real is not None and self._missing and self._copy is not None and _is_in(real, self._copy):
             self._note_missing(os.path.relpath(real, self._copy))
             named = os.path.abspath(os.fsdecode(os.fspath(path)))  # noqa: PTH100 - it may be a link
             self._note_missing(os.path.relpath(named, self._copy))
+
+    def _link_out(self, path: Any, real: str) -> str | None:
+        """Where in the repository a path is as written, if a link there leads out of it to something else."""
+        outer = (*self._spared, *map(os.path.realpath, (sys.prefix, sys.base_prefix)), self._copy)
+        named = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - as written
+        if _is_in(real, self._root) or any(one and (_is_in(real, one) or _is_in(named, one)) for one in outer):
+            return None
+        above = named
+        while above != (above := os.path.dirname(above)):  # noqa: PTH120 - pathlib is slow to load
+            if os.path.realpath(above) == self._root:
+                return os.path.relpath(named, above)
+        return None
 
     def entered(self, path: Any, *_: Any) -> None:
         """A folder becomes the working folder, or is opened."""
