@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from highbar.running.calls import Reply
+from highbar.running.records import TrialEnded, TurnEnd
 from tests.commandline import Run, judged, refused, run
 from tests.recorded_runs import Answers, record
 from tests.repository import commit, git, put, rows
@@ -190,6 +192,47 @@ def test_h152_the_tail_of_a_path_is_no_place_in_the_repository(tmp_path: Path) -
     put(tmp_path / "there", {"evals/suite.json": EASY})
     record(tmp_path / "here" / "runs" / "one", tmp_path / "there" / "evals" / "suite.json", lambda *_: "no")
     held(tmp_path / "here", verdict="inconclusive")
+
+
+def test_h150_a_folder_that_became_a_repository_of_its_own_has_no_other_suite_of_main(tmp_path: Path) -> None:
+    agent = "def answer(text): return 'no'\n"
+    commit(tmp_path, {".gitignore": "runs\n", "highbar.json": STRICT, "suite.json": EASY, "agent.py": agent})
+    (tmp_path / "evals").mkdir()
+    commit(tmp_path / "evals", {"suite.json": EASY, "agent.py": agent})
+    command = [sys.executable, "-m", "highbar", "run", "suite.json", "--agent", "python:agent:answer", "--no-check"]
+    ran_there = [*command, "--output", str(tmp_path / "runs" / "one")]
+    subprocess.run(ran_there, cwd=tmp_path / "evals", capture_output=True, check=True)
+    held(tmp_path, verdict="inconclusive")
+    shutil.rmtree(tmp_path / "runs")
+    subprocess.run(ran_there, cwd=tmp_path, capture_output=True, check=True)
+    judged(against(tmp_path, results="runs/one"), "pass")
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_h152_an_answer_later_than_by_main_is_an_error_there(tmp_path: Path, late: bool) -> None:
+    policy = {"thresholds": {"blocking": {"error_rate": "0%"}}, "suite": "suite.json"}
+    suite = {"scenarios": [asks("A", "no")], "defaults": {"timeout": "1s"}}
+    commit(tmp_path, {"highbar.json": policy, "suite.json": suite})
+    put(tmp_path, {"suite.json": {**suite, "defaults": {"timeout": "30s"}}})
+    turn = TurnEnd(Reply("no"), 2000.0 if late else 1000.0)
+    ran(tmp_path, "suite.json", lambda id_, trial: TrialEnded(id_, trial, "", "answered", (turn,)))
+    if late:
+        held(tmp_path)
+    else:
+        judged(against(tmp_path, results="runs/one"), "pass")
+
+
+@pytest.mark.parametrize("run_of", [True, False], ids=["run", "rows"])
+def test_h94_a_change_that_renames_all_scenarios_can_be_accepted(tmp_path: Path, run_of: bool) -> None:
+    commit(tmp_path, {"highbar.json": {**HIGH, "suite": "suite.json"}, "suite.json": EASY if run_of else ["A"]})
+    renamed = {"scenarios": [asks("C", "no")]} if run_of else ["S0"]
+    put(tmp_path, {"suite.json": renamed, "results.jsonl": rows(True)})
+    results = "results.jsonl"
+    if run_of:
+        ran(tmp_path, "suite.json")
+        results = "runs/one"
+    found = held(tmp_path, results=results, verdict="inconclusive")["against"]
+    judged(against(tmp_path, "--accept-change", found["digest"], results=results), "pass")
 
 
 # --- H153, H154: the version that selects a step ----------------------------------------------

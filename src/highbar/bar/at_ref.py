@@ -30,6 +30,7 @@ from highbar.bar.policy_there import (
     with_least_steps,
 )
 from highbar.engine.opening import reduce
+from highbar.engine.row_checks import NO_ROW
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some_and_more
 from highbar.load import foreign, revision
@@ -104,7 +105,12 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
             try:
                 then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
             except InputError as error:
-                raise problems_there(error, there) from None
+                if not graded.nothing and all(one.message != NO_ROW.message for one in error.problems):
+                    raise problems_there(error, there) from None
+                # Its ids were renamed, for example: undecided, so that somebody may accept that.
+                nothing = regrading.nothing_there(there)
+                graded = replace(graded, doubts=tuple(dict.fromkeys((*graded.doubts, nothing))))
+                then = replace(now, policy=replace(before, rules=()), verdict=replace(now.verdict, rules=()))
         doubts = (*graded.doubts, *_doubts(there))
         words = (*graded.differs, *_demands(before, here, job), *doubts)
         suites = _suites(there, before, here, graded)

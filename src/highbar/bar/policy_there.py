@@ -57,7 +57,12 @@ def read_policy(there: Revision, path: str) -> Policy:
         message = f"is in the submodule {inside}, of which {there.ref} does not hold the files"
         raise InputError(Problem(message, path, hint="keep the policy outside of submodules"))
     if not there.has(path):
-        raise InputError(there.missing(path, _FIRST))
+        names = (posixpath.join(posixpath.dirname(path), name) for name in policies.NAMES)
+        other = next((name for name in names if there.has(name)), None)
+        hint = (
+            _FIRST if other is None else f"{there.name(other)} judges until it is merged: keep it under that name too"
+        )
+        raise InputError(there.missing(path, hint))
     copy = there.read(path)
     for named in policies.names_in(copy):
         beside = there.beside(path, named)

@@ -22,7 +22,7 @@ from highbar.documents.limits import MOST_SUITE_BYTES
 from highbar.errors import InputError
 from highbar.language.phrases import count, some, some_and_more
 from highbar.load import files, folders
-from highbar.load.revision import Revision
+from highbar.load.revision import Revision, place_in_outer_repository
 from highbar.model import Policy
 
 if TYPE_CHECKING:  # only for the folder of a run
@@ -63,6 +63,7 @@ class Regraded(Struct, frozen=True):
     scenarios: frozenset[str] = frozenset()
     files: tuple[str, ...] = ()
     code: bool = False  # whether functions decide, of the suite at the ref or of the one that was run
+    nothing: bool = False  # whether no row is of a scenario that the ref has
 
 
 class _RunRow(Struct, frozen=True):
@@ -93,8 +94,9 @@ def regrade(runs: Sequence[str], there: Revision, before: Policy, folder: Path) 
     made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl") for number, path in enumerate(runs)]
     rows = {path: instead for one in made for path, instead in one.rows.items()}
     doubts = dict.fromkeys(doubt for one in made for doubt in one.doubts)
-    if rows and not any(rows.values()):  # without a row nothing can be judged, so the rows stay as they are
-        rows, doubts = {}, {**doubts, f"no scenario that {there.ref} has was run": None}
+    nothing = bool(rows) and not any(rows.values())  # then the rows stay as they are
+    if nothing:
+        rows, doubts = {}, {**doubts, nothing_there(there): None}
     return Regraded(
         rows,
         tuple(note for one in made for note in one.notes),
@@ -104,7 +106,13 @@ def regrade(runs: Sequence[str], there: Revision, before: Policy, folder: Path) 
         frozenset(id_ for one in made for id_ in one.scenarios),
         tuple(file for one in made for file in one.files),
         any(one.code for one in made),
+        nothing,
     )
+
+
+def nothing_there(there: Revision) -> str:
+    """Why nothing can be judged at the ref."""
+    return f"no scenario that {there.ref} has was run"
 
 
 def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regraded:
@@ -224,6 +232,9 @@ def _suite_of_plan(there: Revision, plan: RunPlan) -> tuple[str, Suite] | str:
     name = PurePath(plan.suite_file).name
     if path is None:
         return f"the policy at {there.ref} names no suite, and {name}, by which the run was graded, is outside of it"
+    if plan.repository_in_outer != place_in_outer_repository():
+        inner = plan.repository_in_outer or "another place"
+        return f"the policy at {there.ref} names no suite, and the run began in a repository of its own: {inner}"
     link = there.link_to(path)
     if link is not None:
         return f"the policy at {there.ref} names no suite, and a link leads to the folder of {path}: {link}"
@@ -352,11 +363,13 @@ def _lines(
     `lost` has, by id, why there is no answer to the question that the suite asks. `undecided` receives how many trials
     are undecided for each reason other than in the run.
     """
-    from highbar.running.folder import open_answers  # only for the folder of a run
+    from highbar.bar.timeouts_there import ends_there  # only for the folder of a run
+    from highbar.running.folder import open_answers  # likewise
     from highbar.running.rows import line  # likewise
 
     results, scenarios = Path(path), grader.suite.scenarios
     left = {id_: set(range(1, scenarios[id_].trials + 1)) for id_ in (*history.plan.trials, *lost) if id_ in scenarios}
+    ended_there = ends_there(history, grader.suite)
     with results.open("rb") as stream, open_answers(results.parent) as answer_at:
         for text in stream:
             row = _row_in(text)
@@ -367,7 +380,7 @@ def _lines(
             if row.id in lost:
                 made = grader.row(None, scenarios[row.id], row.trial, reason=lost[row.id])
             else:
-                made = _grade_row(row, None if offset is None else answer_at(offset), grader)
+                made = _grade_row(row, None if offset is None else ended_there(answer_at(offset)), grader)
             reason = made.get("unjudged")
             if reason is not None and reason != row.unjudged:
                 undecided[reason] += 1

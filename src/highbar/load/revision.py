@@ -224,6 +224,19 @@ def path_in_repository(file: Path) -> str | None:
     return None if root is None else path_below(Path(os.fsdecode(root.removesuffix(b"\n"))), file)
 
 
+def place_in_outer_repository() -> str | None:
+    """Where the repository around the working folder lies in another one; None if it lies in none.
+
+    Whoever makes a folder a repository of its own, such as a submodule, makes every path in it another one.
+    """
+    root = ask_git("rev-parse", "--show-toplevel")
+    if root is None:
+        return None
+    inner = Path(os.fsdecode(root.removesuffix(b"\n")))
+    outer = ask_git("-C", str(inner.parent), "rev-parse", "--show-toplevel")
+    return None if outer is None else path_below(Path(os.fsdecode(outer.removesuffix(b"\n"))), inner)
+
+
 def revision_at(ref: str, folder: Path) -> Revision:
     """The repository around the working folder as it was at `ref`. Raises InputError if git does not know the ref."""
     if _NOT_A_REF.search(ref):

@@ -23,7 +23,7 @@ from highbar.documents.limits import MOST_SUITE_BYTES
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 from highbar.load.checkout import Checkout
-from highbar.load.revision import path_in_repository
+from highbar.load.revision import path_in_repository, place_in_outer_repository
 from highbar.load.run_folders import OF_OTHER_FILES
 from highbar.running import agents, folder, order
 from highbar.running.calls import Caller
@@ -118,6 +118,7 @@ def prepare(
         policy=None if options.policy is None else options.policy.source,
         checkout=checkout or Checkout(),
         suite_in_repository=path_in_repository(file),
+        repository_in_outer=place_in_outer_repository(),
     )
     path = options.output or folder.default_path(suite.name or file.stem, now)
     progress = ProgressState(sum(plan.trials.values()), agent_version=agent.version)

@@ -43,6 +43,7 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     seed_from: SeedFrom = "option"
     checkout: Checkout = Checkout()
     suite_in_repository: str | None = None  # the same path from the root of its repository; None outside of one
+    repository_in_outer: str | None = None  # where that repository lies in another one; None if it lies in none
 
 
 class Began(Struct, frozen=True, tag="began"):
