@@ -102,16 +102,9 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
                     order=regrading.order_among(earlier.order, graded.scenarios),
                 )
             named = str(baseline) if job.baseline is not None and baseline else None
-            try:
-                then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
-            except InputError as error:
-                if not graded.nothing and all(one.message != NO_ROW.message for one in error.problems):
-                    raise problems_there(error, there) from None
-                # Its ids were renamed, for example: undecided, so that somebody may accept that.
-                nothing = regrading.nothing_there(there)
-                graded = replace(graded, doubts=tuple(dict.fromkeys((*graded.doubts, nothing))))
-                then = replace(now, policy=replace(before, rules=()), verdict=replace(now.verdict, rules=()))
-        doubts = (*graded.doubts, *_doubts(there))
+            judging = replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows)
+            then, nothing = _judged_there(lambda: judge_earlier(judging), now, there, before, graded)
+        doubts = tuple(dict.fromkeys((*graded.doubts, *nothing, *_doubts(there))))
         words = (*graded.differs, *_demands(before, here, job), *doubts)
         suites = _suites(there, before, here, graded)
         files = (*_files(there, path, here, job), *suites)
@@ -124,6 +117,19 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
     merged = merge_verdicts(now, then, there, differs, doubts, accepted=accept is not None)
     notes = (*graded.notes, *_only_here(then, there), *_outside(there, job))
     return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *notes)))
+
+
+def _judged_there(
+    judge: Callable[[], CheckResult], now: CheckResult, there: Revision, before: Policy, graded: regrading.Regraded
+) -> tuple[CheckResult, tuple[str, ...]]:
+    """The check at the ref; without a row of its scenarios no rule, and a doubt, which somebody may accept."""
+    try:
+        return judge(), ()
+    except InputError as error:
+        if not graded.nothing and all(one.message != NO_ROW.message for one in error.problems):
+            raise problems_there(error, there) from None
+    nothing = replace(now, policy=replace(before, rules=()), verdict=replace(now.verdict, rules=()))
+    return nothing, (regrading.nothing_there(there),)
 
 
 def _files(there: Revision, path: str, here: Policy, job: Job) -> Iterator[str]:

@@ -59,9 +59,7 @@ def read_policy(there: Revision, path: str) -> Policy:
     if not there.has(path):
         names = (posixpath.join(posixpath.dirname(path), name) for name in policies.NAMES)
         other = next((name for name in names if there.has(name)), None)
-        hint = (
-            _FIRST if other is None else f"{there.name(other)} judges until it is merged: keep it under that name too"
-        )
+        hint = _FIRST if other is None else f"{there.name(other)} is: keep it under that name until it is merged"
         raise InputError(there.missing(path, hint))
     copy = there.read(path)
     for named in policies.names_in(copy):
