@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from highbar.errors import InputError
 from highbar.importers.mapping import reader
 from highbar.importers.otel_spans import span_calls, span_columns
 from highbar.importers.reading.otlp import Item
@@ -196,12 +197,11 @@ def test_a_variable_called_results_does_not_make_a_document_of_promptfoo_lines(t
     assert [row["passed"] for row in rows] == [True, True]
 
 
-def test_the_nameless_score_of_an_old_log_may_be_above_1(tmp_path):
+def test_the_nameless_score_of_an_old_log_is_refused_above_1_as_any_other(tmp_path):
     sample = {"epoch": 1, "input": "?", "target": "a", "score": {"value": 5}}
     changed = log(samples=[{"id": "1", **sample}, {"id": "2", **sample}])
-    rows, _ = imported("inspect", written(tmp_path, "log.json", changed))
-    assert [row["correct"] for row in rows] == [False, False]
-    assert all("quality_score" not in row for row in rows)
+    with pytest.raises(InputError, match="the scorer match judges and gave 5, which is above 1"):
+        imported("inspect", written(tmp_path, "log.json", changed))
 
 
 def test_the_role_of_a_model_may_be_anything(tmp_path):

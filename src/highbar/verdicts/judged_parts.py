@@ -81,7 +81,8 @@ def score_labels(policy: Policy, trials: Sequence[LabeledTrial], folder: Path, f
 
 
 def _row_with_id(row: Mapping[str, Any], id_: str) -> dict[str, Any]:
-    return {**{name: value for name, value in row.items() if name != "trial"}, "id": id_}
+    """The row as one of a suite of labels: it is no longer a trial, and no row of the run that wrote it."""
+    return {**{name: value for name, value in row.items() if name not in ("trial", "highbar_run")}, "id": id_}
 
 
 def _scoring(policy: Policy, described: Mapping[str, Mapping[str, str]]) -> Policy:
