@@ -166,8 +166,9 @@ def _named_in(file: _BothSides) -> Iterator[str]:
 def _changed_in(file: _BothSides, changed: Iterable[str]) -> Iterator[str]:
     """The changed paths whose name is in the file on either side: not every name has an ending."""
     for path in changed:
-        name = os.fsencode(posixpath.basename(path))
-        if name in (file.before or b"") or name in (file.now or b""):
+        name = re.escape(os.fsencode(posixpath.basename(path)))
+        word = re.compile(rb"(?<![\w.-])" + name + rb"(?![\w-]|\.\w)")
+        if any(side is not None and word.search(side) for side in (file.before, file.now)):
             yield path
 
 
