@@ -6,6 +6,7 @@
     guardian    ends everything that the process started, whatever happens to it or to the parent (child side)
     finding     `module:function` → the function, or why it cannot be used (child side)
     watching    what the functions read, import and start (child side)
+    asking, places   who asks, and for what (child side)
     finders     find modules in the copy of a repository (child side)
     values      calls a function; what it returned → plain values (child side)
     threads, loop, checks   call sync functions, async functions, and functions of checks (child side)

@@ -30,17 +30,16 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from importlib import _bootstrap_external, invalidate_caches
-from types import FrameType
 from typing import Any
 
 from highbar.running.child import frames
+from highbar.running.child.asking import is_of_python, is_of_site
 from highbar.running.child.finders import LastFinder, MovingFinder
+from highbar.running.child.places import is_in, libraries_of, names_of, plain_of, real_of, text_of
 
 Fact = list[Any]
 _NOT_ALONE = frozenset({"highbar", "msgspec"})
 """Packages that are loaded here without any function."""
-_ASKING = ("platform", "ctypes.util", "uuid")
-"""Modules of Python that start programs of the system."""
 _OF_SITE = ("sitecustomize", "usercustomize")
 _OF_IMPORT = "<frozen importlib._bootstrap_external>"
 _PROGRAMS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn")
@@ -166,7 +165,7 @@ class Watch:
         key = (kind, *map(repr, values[:1]))
         if key not in self._known and os.getpid() == self._process:  # a copy of this process has no pipe
             self._known.add(key)
-            fact = [kind, *map(_plain, values)]
+            fact = [kind, *map(plain_of, values)]
             frames.write_message(self._replies, frames.encoded(frames.NOTED, 0, 0.0, [fact]))
 
     # --- places ----------------------------------------------------------------------------------
@@ -177,10 +176,10 @@ class Watch:
 
     def _place(self, path: Any) -> str | None:
         """Where a path is in the repository; None if it is elsewhere, in the copy, or spared."""
-        real = _real(path)
-        if real is None or (self._copy is not None and _is_in(real, self._copy)) or not _is_in(real, self._root):
+        real = real_of(path)
+        if real is None or (self._copy is not None and is_in(real, self._copy)) or not is_in(real, self._root):
             return None
-        if any(_is_in(real, folder) for folder in self._spared):
+        if any(is_in(real, folder) for folder in self._spared):
             return None
         return os.path.relpath(real, self._root)
 
@@ -204,7 +203,7 @@ class Watch:
         original = getattr(os, name)
 
         def look(path: Any, *rest: Any, **named: Any) -> Any:
-            if not self._is_busy and not isinstance(path, int) and not _is_of_site(sys._getframe(1).f_back):  # noqa: SLF001
+            if not self._is_busy and not isinstance(path, int) and not is_of_site(sys._getframe(1).f_back):  # noqa: SLF001
                 self.quietly(self._looked, path)
             return original(path, *rest, **named)
 
@@ -216,8 +215,8 @@ class Watch:
 
     def _looked(self, path: Any) -> None:
         # Whoever resolves the path of an installed package looks at every folder above it.
-        real = _real(path)
-        if real is not None and not any(_is_in(one, real) for one in (self._root, *self._spared)):
+        real = real_of(path)
+        if real is not None and not any(is_in(one, real) for one in (self._root, *self._spared)):
             self.read(path)
 
     def opened(self, path: Any, _mode: Any = None, flags: Any = 0, *_: Any) -> None:
@@ -225,9 +224,9 @@ class Watch:
         if isinstance(path, int) or (isinstance(flags, int) and flags & os.O_ACCMODE == os.O_WRONLY):
             return
         self.entered(path)
-        real = _real(path)
+        real = real_of(path)
         # Whoever holds a folder above the repository can open everything in it by a path relative to that folder.
-        if real is not None and os.path.isdir(real) and _is_in(self._root, real):  # noqa: PTH112 - pathlib is slow to load
+        if real is not None and os.path.isdir(real) and is_in(self._root, real):  # noqa: PTH112 - pathlib is slow to load
             self.note("program", f"a handle of the folder {real}")
 
     def read(self, path: Any, *_: Any) -> None:
@@ -239,11 +238,11 @@ class Watch:
             if ("file", repr(place)) not in self._known:
                 self.note("file", place, self._content(path))
             return
-        real = _real(path)
+        real = real_of(path)
         link = None if real is None else self._link_out(path, real)
         if link is not None:
             self.note("file", link, "link")
-        if real is not None and self._missing and self._copy is not None and _is_in(real, self._copy):
+        if real is not None and self._missing and self._copy is not None and is_in(real, self._copy):
             self._note_missing(os.path.relpath(real, self._copy))
             named = os.path.abspath(os.fsdecode(os.fspath(path)))  # noqa: PTH100 - it may be a link
             self._note_missing(os.path.relpath(named, self._copy))
@@ -252,7 +251,7 @@ class Watch:
         """Where in the repository a path is as written, if a link there leads out of it to something else."""
         outer = (*self._spared, *map(os.path.realpath, (sys.prefix, sys.base_prefix)), self._copy)
         named = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - as written
-        if _is_in(real, self._root) or any(one and (_is_in(real, one) or _is_in(named, one)) for one in outer):
+        if is_in(real, self._root) or any(one and (is_in(real, one) or is_in(named, one)) for one in outer):
             return None
         above = named
         while above != (above := os.path.dirname(above)):  # noqa: PTH120 - pathlib is slow to load
@@ -291,17 +290,17 @@ class Watch:
         if place is None:
             self.read(path or os.curdir)
         elif not is_import or self._copy is None:
-            names = _names(path or os.curdir)
+            names = names_of(path or os.curdir)
             if is_import:
                 names = [name for name in names if "." not in name or name.endswith(MODULES)]
             self.note("searched" if is_import else "listed", place, names)
 
     def started(self, program: Any, arguments: Any = None, *_: Any) -> None:
         """A program is started."""
-        if _is_of_python(sys._getframe(3)):  # noqa: SLF001 - see `listed`
+        if is_of_python(sys._getframe(3)):  # noqa: SLF001 - see `listed`
             return
         first = program or (arguments[0] if isinstance(arguments, list | tuple) and arguments else arguments)
-        self.note("program", _text(first))
+        self.note("program", text_of(first))
 
     def forked(self, *_: Any) -> None:
         """This process makes a copy of itself, whose notes are its own."""
@@ -321,7 +320,7 @@ class Watch:
 
     def connected(self, database: Any, *_: Any) -> None:
         """A database is opened."""
-        self.read(_text(database).removeprefix("file:").partition("?")[0])
+        self.read(text_of(database).removeprefix("file:").partition("?")[0])
 
     def reached(self, _socket: Any, address: Any, *_: Any) -> None:
         """A socket is connected; the address of one that is a file is its path."""
@@ -337,7 +336,7 @@ class Watch:
         self._modules.update(new)
         for name in new:
             self._note_module(name, getattr(sys.modules.get(name), "__dict__", None) or {})
-        for library in _libraries():
+        for library in libraries_of():
             self.read(library)
 
     def _absent(self, name: str) -> None:
@@ -375,8 +374,8 @@ class Watch:
         around = sys.modules.get(name.rpartition(".")[0]) if inside else None
         if getattr(around, "__file__", None) is not None:
             return  # its package is noted
-        real = _real(file)
-        is_copied = real is not None and self._copy is not None and _is_in(real, self._copy)
+        real = real_of(file)
+        is_copied = real is not None and self._copy is not None and is_in(real, self._copy)
         if not is_copied and self._place(file) is None:
             self.note("installed", name)
 
@@ -395,63 +394,3 @@ _EVENTS: dict[str, Callable[..., None]] = {
     **dict.fromkeys(_PROGRAMS, Watch.started),
     **dict.fromkeys(_FORKS, Watch.forked),
 }
-
-
-def _is_of_site(frame: FrameType | None) -> bool:
-    """Whether Python asks whether a folder is there, before it adds that to the places of modules."""
-    return frame is not None and frame.f_globals.get("__name__") == "site" and frame.f_code.co_name == "addpackage"
-
-
-def _is_of_python(frame: FrameType | None) -> bool:
-    """Whether Python itself asks the system what it is, as in `platform.uname()`."""
-    while frame is not None and frame.f_globals.get("__name__") == "subprocess":
-        frame = frame.f_back
-    return frame is not None and frame.f_code.co_filename in map(_file_of, _ASKING)
-
-
-def _file_of(name: str) -> str | None:
-    return getattr(sys.modules.get(name), "__file__", None)
-
-
-def _real(path: Any) -> str | None:
-    """The path without links; None for what is no path."""
-    try:
-        return os.path.realpath(os.fsdecode(os.fspath(path)))
-    except (TypeError, ValueError, OSError):
-        return None
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _names(path: Any) -> list[str]:
-    try:
-        return sorted(os.fsdecode(name) for name in os.listdir(path))  # noqa: PTH208 - pathlib is slow to load
-    except OSError:
-        return []
-
-
-def _plain(value: Any) -> Any:
-    """The value in text that can be stored: the name of a file may be any bytes."""
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
-
-
-def _text(value: Any) -> str:
-    try:
-        return os.fsdecode(os.fspath(value))
-    except TypeError:
-        return str(value)[:100]
-
-
-def _libraries() -> list[str]:
-    """The libraries that this process has loaded, on Linux."""
-    try:
-        with open("/proc/self/maps", "rb") as file:  # noqa: PTH123 - pathlib is slow to load
-            lines = file.read().splitlines()
-    except OSError:
-        return []
-    parts = (line.split(None, 5) for line in lines)
-    return list(dict.fromkeys(os.fsdecode(one[5]) for one in parts if len(one) == 6 and one[5].startswith(b"/")))
