@@ -439,8 +439,8 @@ def test_h151_a_large_file_of_the_ref_does_not_fill_memory(tmp_path):
     root = tmp_path / "repository"
     root.mkdir()
     with (root / "large").open("wb") as stream:
-        stream.truncate(300 * 2**20)
-    read = "def polite(answer):\n    with open('large', 'rb') as file:\n        return file.seek(0, 2) == 300 * 2**20\n"
+        stream.truncate(600 * 2**20)
+    read = "def polite(answer):\n    with open('large', 'rb') as file:\n        return file.seek(0, 2) == 600 * 2**20\n"
     commit(root, files(STRICT, **{"evals/suite.json": suite("quality:polite"), "evals/quality.py": read}))
     measured = (
         "import resource, sys; from highbar.cli.guard import run_guarded; code = run_guarded(sys.argv[1:]); "
@@ -451,7 +451,7 @@ def test_h151_a_large_file_of_the_ref_does_not_fill_memory(tmp_path):
     done = subprocess.run(command, cwd=root, capture_output=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     unit = 1 if sys.platform == "darwin" else 1024
-    assert int(done.stderr.split()[-1]) * unit < 250 * 2**20
+    assert int(done.stderr.split()[-1]) * unit < 350 * 2**20
 
 
 @pytest.mark.parametrize("module", ["sub.rules", "rules"])
