@@ -21,7 +21,7 @@ from msgspec import Struct
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some_and_more
 from highbar.language.tool_names import scenario_id
-from highbar.load.changed_files import ChangedFile, changed_files, contents, size_of
+from highbar.load.changed_files import MAY_LOOK, ChangedFile, changed_files, contents, size_of
 from highbar.load.revision import Revision
 from highbar.model import DifferingFile
 
@@ -75,8 +75,9 @@ def differences(
     With `code`, functions decide too: then every file of the repository may matter. The files in `first` come first,
     then the suites.
     """
-    changed, kept = changed_files(there), there.kept()
-    same = kept - changed.keys()
+    # If git may not look, the bytes of each file decide, and line ends that a checkout altered count, too.
+    changed = changed_files(there) if MAY_LOOK.get() else {}
+    same = there.kept() - changed.keys() if MAY_LOOK.get() else frozenset()
     # What git's attributes say alters the files that are checked out.
     paths = (*paths, *(path for path in changed if posixpath.basename(path) == ".gitattributes"))
     files = {path: _file(there, path) for path in paths if path not in same}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +14,9 @@ _LINK, _SUBMODULE, _NOTHING = "120000", "160000", "000000"
 _OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-renames", "--no-relative", "--no-ext-diff", "-O/dev/null")
 _OF_SUBMODULES = "--ignore-submodules=dirty"
 """The commit of a submodule counts, not what else is in its folder."""
+
+MAY_LOOK: ContextVar[bool] = ContextVar("MAY_LOOK", default=True)
+"""Whether git may look at the working copy, where it runs the filters that its configuration names."""
 
 
 class ChangedFile(Struct, frozen=True):

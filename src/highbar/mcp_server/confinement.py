@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
+from highbar.load.changed_files import MAY_LOOK
 from highbar.load.revision import ask_git
 
 MOST_BYTES = 2**30
@@ -216,11 +217,13 @@ def confined(workspace: Workspace) -> Iterator[None]:
         writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         environment = {name: os.environ.get(name) for name in _ALONE}
         os.environ.update(_ALONE)
+        may_look = MAY_LOOK.set(False)
         _active.append(guard)
         try:
             yield
         finally:
             _active.pop()
+            MAY_LOOK.reset(may_look)
             sys.dont_write_bytecode = writes_bytecode
             for name, value in environment.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
