@@ -102,7 +102,7 @@ class Made:
         return [
             plain(json.loads(line))
             for folder in self.folders
-            for line in (folder / "results.jsonl").open(encoding="utf-8")
+            for line in (folder / "results.jsonl").read_text("utf-8").splitlines()
         ]
 
 
