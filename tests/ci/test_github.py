@@ -58,7 +58,7 @@ def test_the_step_succeeds_only_where_the_version_passes(runner: Runner, version
     assert done.summary.startswith(f"## {done.outputs['headline']}\n")
     reports = runner.workspace / done.outputs["reports"]
     assert {file.name for file in reports.iterdir()} == {
-        "verdict.json", "junit.xml", "metrics.prom", "report.csv", "report.html", "comment.md",
+        "verdict.json", "junit.xml", "report.html", "comment.md",
     }  # fmt: skip
     assert json.loads((reports / "verdict.json").read_text())["verdict"] == verdict
     assert xunit2.JUnitXml.fromfile(str(reports / "junit.xml")).tests == 85

@@ -198,21 +198,6 @@ def test_every_format_of_a_report_is_in_the_reference_with_its_file_endings() ->
         assert set(re.findall(r"`(\.[a-z]+)`", row)) == set(reporter.suffixes)
 
 
-@pytest.mark.process
-def test_every_kind_of_row_of_a_csv_report_and_every_family_of_metrics_is_in_the_reference(highbar_output) -> None:
-    arguments = ("check", EXAMPLE / "v1.jsonl", "--policy", EXAMPLE / "highbar.yaml", "--format")
-    kinds = {line.partition(",")[0].strip('"') for line in highbar_output(*arguments, "csv").splitlines()[1:]}
-    assert {kind for kind in kinds if f"`{kind}`" not in page("reports")} == set()
-    families = re.findall(r"^# TYPE (\w+)", highbar_output(*arguments, "openmetrics"), re.MULTILINE)
-    text = re.sub(r"`(highbar_\w+_)value`((?:, `_\w+`)+)", _spelled, page("reports"))
-    assert [name for name in families if f"`{name}`" not in text and f"`{name}_info`" not in text] == []
-
-
-def _spelled(match: re.Match[str]) -> str:
-    """`a_value`, `_low` are a_value and a_low."""
-    return f"`{match[1]}value`" + match[2].replace("`_", f"`{match[1]}")
-
-
 @pytest.mark.parametrize(
     ("where", "heading", "names"),
     [

@@ -89,7 +89,7 @@ HOSTILE = (
     "[/foo] \x1b[2J\x1b[1;1H\x1b[32mALL PASSED\x1b[0m\x1b]0;x\x07 ::add-mask::e\n##[error]x\r <script>alert(1)</script>"
     " ```</details> | x | \u202e\u200b\x00 ]]> {{7*7}} =1+1 \ud7ff\uffff %s %d {0}"
 )
-REPORTS = ("report.html", "report.md", "report.xml", "report.json", "report.csv")
+REPORTS = ("report.html", "report.md", "report.xml", "report.json")
 
 
 def test_h77_no_text_of_an_agent_breaks_a_report_or_acts_in_a_terminal(tmp_path: Path) -> None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 from junitparser import xunit2
 from markdown_it import MarkdownIt
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-EVERY_EVAL_EVER = Path(__file__).parents[1] / "importers" / "fixtures" / "every_eval_ever" / "schemas"
 MISSED = frozenset({"fail", "undefined", "inconclusive"})
 WORDS = {"FAIL": frozenset({"fail", "undefined"}), "INCONCLUSIVE": frozenset({"inconclusive"}), "WARN": MISSED}
 
@@ -91,39 +85,6 @@ def read_junit(text: str) -> Found:
         value = float(own["value"]) if "value" in own else None
         found.rules[own["rule"]] = Rule(frozenset({outcome}), case.classname.rpartition(".")[2], value)
     return found
-
-
-def read_openmetrics(text: str) -> Found:
-    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-
-    def of(name: str) -> Iterator[tuple[dict[str, str], float]]:
-        return ((sample.labels, sample.value) for sample in samples if sample.name == name)
-
-    (verdict,) = [labels["highbar_verdict"] for labels, value in of("highbar_verdict") if value]
-    values = {labels["rule"]: value for labels, value in of("highbar_rule_value")}
-    found = Found(verdict)
-    for labels, value in of("highbar_rule_outcome"):
-        if value:
-            outcome = frozenset({labels["highbar_rule_outcome"]})
-            found.rules[labels["rule"]] = Rule(outcome, labels["level"], values.get(labels["rule"]))
-    known = {labels["metric"]: value for labels, value in of("highbar_metric_value")}
-    found.metrics = {labels["metric"]: known.get(labels["metric"]) for labels, _ in of("highbar_metric_scenarios")}
-    return found
-
-
-def read_csv(text: str) -> Found:
-    rows = list(csv.DictReader(io.StringIO(text), strict=True))
-
-    def number(row: dict[str, str]) -> float | None:
-        return float(row["value"]) if row["value"] else None
-
-    (verdict,) = [row["outcome"] for row in rows if row["kind"] == "verdict"]
-    return Found(
-        verdict,
-        {r["name"]: Rule(frozenset({r["outcome"]}), r["level"], number(r)) for r in rows if r["kind"] == "rule"},
-        {row["name"]: number(row) for row in rows if row["kind"] == "metric"},
-        {row["name"] for row in rows if row["kind"] == "scenario" and row["outcome"] == "fail"},
-    )
 
 
 def read_markdown(text: str) -> Found:
@@ -285,42 +246,11 @@ def read_html(text: str) -> Found:
     return found
 
 
-META = {
-    "model_id": "example/agent-2",
-    "source_organization_name": "Example",
-    "evaluator_relationship": "first_party",
-    "dataset_name": "support",
-    "date": "2026-11-17",
-}
-"""What the format every-eval-ever needs to be told."""
-META_OPTIONS = [argument for key, value in META.items() for argument in ("--meta", f"{key}={value}")]
-
-
-def read_every_eval_ever(text: str) -> Found:
-    """By the published schema; what it has no member for is text among the details of the library."""
-    document = json.loads(text)
-    jsonschema.validate(document, json.loads((EVERY_EVAL_EVER / "eval.schema.json").read_text("utf-8")))
-    said = document["eval_library"]["additional_details"]
-    found = Found(said["verdict"])
-    for name, told in said.items():
-        if name.startswith("rule."):
-            level, outcome = told.split(": ")[:2]
-            found.rules[name.removeprefix("rule.")] = Rule(frozenset({outcome}), level, has_value=False)
-    found.metrics = {
-        one["evaluation_result_id"]: one["score_details"]["score"] for one in document["evaluation_results"]
-    }
-    found.metrics |= {name.removeprefix("undefined."): None for name in said if name.startswith("undefined.")}
-    return found
-
-
 READERS: dict[str, Callable[[str], Found]] = {
     "text": read_text,
     "json": read_json,
     "markdown": read_markdown,
     "github-comment": lambda text: read_markdown(text.removeprefix("<!-- highbar -->\n")),
     "junit": read_junit,
-    "openmetrics": read_openmetrics,
-    "csv": read_csv,
-    "every-eval-ever": read_every_eval_ever,
     "html": read_html,
 }

@@ -19,10 +19,10 @@ from highbar.report import REPORTERS, Display
 from tests.commandline import EXIT, run
 from tests.golden import test_golden as golden
 from tests.golden.test_golden import arguments
-from tests.reports.readers import META, META_OPTIONS, READERS, Found, Number, Shown
+from tests.reports.readers import READERS, Found, Number, Shown
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support-agent"
-WIDE = Display(width=140, verbose=True, meta=tuple(META.items()))
+WIDE = Display(width=140, verbose=True)
 UNCLEAR = {
     "rules": [{"metric": "pass_rate", "threshold": "≥ 50%", "min_scenarios": 30, "level": level} for level in
               ("blocking", "warning")],
@@ -115,7 +115,6 @@ def test_every_report_of_one_run_says_what_the_verdict_says(case: str, tmp_path:
         results,
         *(["--policy", policy] if policy else []),
         *outputs,
-        *META_OPTIONS,
         "-v",
         environment={"COLUMNS": "140"},
     )
@@ -178,7 +177,7 @@ def test_a_renderer_that_turns_an_outcome_a_verdict_or_a_value_is_noticed(name: 
     assert differences(rendered(name, replace(verdict, metrics=gone)), verdict)
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if name not in ("openmetrics", "every-eval-ever")])
+@pytest.mark.parametrize("name", READERS)
 def test_a_renderer_that_leaves_out_a_failed_scenario_is_noticed(name: str, verdicts) -> None:
     verdict = verdicts["v1"]
     without = replace(

@@ -96,7 +96,7 @@ def test_a_name_that_no_one_has_is_refused_with_those_that_are(tmp_path: Path, p
     done = check(tmp_path, place, "--output", "shoot=a.txt")
     assert (done.exit, "github-comment, shout" in done.err) == (2, True), done.err
     done = check(tmp_path, place, "--output", "a.shoot")
-    assert (done.exit, ".csv, .shout" in done.err) == (2, True), done.err
+    assert (done.exit, ".xml, .shout" in done.err) == (2, True), done.err
 
 
 def test_no_package_is_loaded_for_a_format_of_ours(tmp_path: Path, place: dict[str, str], replaced) -> None:

@@ -25,9 +25,9 @@ JAVASCRIPT = "TypeError: x is not a function\n    at foo (a.js:1:2)\n    at bar 
 def test_a_list_of_failed_scenarios_has_one_line_of_a_stack_trace(tmp_path, error, line):
     (tmp_path / "results.jsonl").write_text(json.dumps({"id": "a", "error": error}) + "\n")
     (tmp_path / "highbar.yaml").write_text("thresholds: { blocking: { error_rate: 0% } }\n")
-    done = run(tmp_path, "check", "results.jsonl", "--format", "json", "--output", "v.csv", "--output", "v.md")
+    done = run(tmp_path, "check", "results.jsonl", "--format", "json", "--output", "v.xml", "--output", "v.md")
     assert done.json["scenarios_failed"][0]["reason"] == f"error: {line}"
-    for name in ("v.csv", "v.md"):
+    for name in ("v.xml", "v.md"):
         text = (tmp_path / name).read_text("utf-8")
         assert f"error: {line}" in text
         assert "boom()" not in text

@@ -40,7 +40,6 @@ from highbar.cli.outputs import (
     Output,
     begin_outputs,
     read_outputs,
-    refuse_meta,
     refuse_outputs,
     refuse_overwriting,
     report_everywhere,
@@ -107,10 +106,8 @@ class ReportOptions(Struct, frozen=True, eq=False):
     history: str | None = None
 
     def outputs(self) -> tuple[Output, ...]:
-        """The report files, each with its format. Raises InputError if one is invalid or `--meta` lacks a fact."""
-        found = read_outputs(self.files, self.option)
-        refuse_meta((self.format, *(output.format for output in found)), self.meta)
-        return found
+        """The report files, each with its format. Raises InputError if one is invalid."""
+        return read_outputs(self.files, self.option)
 
     def wants(self, outputs: Sequence[Output], slices: Sequence[str], *, subset: bool) -> Wants:
         """What the reports need beyond the verdict."""

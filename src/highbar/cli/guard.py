@@ -154,9 +154,9 @@ def _say_refusal(problems: Iterable[Problem], arguments: list[str]) -> int:
     For JSON, stderr stays empty: the document contains the problems. For text, stdout stays empty.
     """
     from highbar.cli import streams  # imported here, so that a broken installation can still report itself
-    from highbar.report import REPORTERS, format_named, report_formats, reporter  # as above
+    from highbar.report import REPORTERS, report_formats, reporter  # as above
 
-    wanted = format_named(_format(arguments))
+    wanted = _format(arguments)
     if wanted != "json":
         streams.say_problems(problems)
     if wanted == "text" or (wanted not in REPORTERS and wanted not in report_formats()):

@@ -188,7 +188,7 @@ def meta_option(command: Callable[..., int]) -> Callable[..., int]:
         multiple=True,
         metavar="KEY=VALUE",
         callback=_read,
-        help="Say this in reports that show it (HTML, every-eval-ever), such as commit=4f2a9c1. Repeatable."
+        help="Say this in reports that show it (HTML), such as commit=4f2a9c1. Repeatable."
         " In CI: commit, link and date.",
     )(command)
 

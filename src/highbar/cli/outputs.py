@@ -25,7 +25,8 @@ from msgspec import Struct
 from highbar.cli import streams
 from highbar.cli.guard import REFUSED, REPORTS_BEGUN
 from highbar.errors import InputError, Problem, ReportError
-from highbar.report import REPORTERS, Reporter, format_named, format_of, report_formats, reporter
+from highbar.removed import removed_format
+from highbar.report import REPORTERS, Reporter, format_of, report_formats, reporter
 from highbar.store.writing import replace_file
 
 _OF_ITS_OWN = "give the report a file of its own"
@@ -38,9 +39,11 @@ class _ReportFormat(click.Choice):  # type: ignore[type-arg] # generic only in t
     """One of our formats, or of an installed package; packages are searched only if the name is not ours."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        value = format_named(value)
-        own = value in self.choices
-        return super().convert(value, param, ctx) if own else click.Choice(report_formats()).convert(value, param, ctx)
+        if value in self.choices:
+            return super().convert(value, param, ctx)
+        if value not in report_formats() and (gone := removed_format(value, "--format")) is not None:
+            raise InputError(gone)
+        return click.Choice(report_formats()).convert(value, param, ctx)
 
 
 REPORT_FORMAT = _ReportFormat(list(REPORTERS))
@@ -103,21 +106,13 @@ def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str], option:
         raise InputError(*problems)
 
 
-def refuse_meta(formats: Iterable[str], meta: Iterable[tuple[str, str]]) -> None:
-    """Raise InputError, before anything is judged, if a format requires facts that `--meta` does not give."""
-    given = dict(meta)
-    problems = [problem for name in sorted({*formats}) for problem in reporter(name).meta_problems(given)]
-    if problems:
-        raise InputError(*problems)
-
-
 def _read_output(argument: str, option: str) -> Output:
     before, equals, after = argument.partition("=")
-    before = format_named(before)
     # Our own formats are tried first: listing those of installed packages takes longer than most imports.
     if equals and before not in REPORTERS and before not in report_formats():
         hint = f"wanted one of {', '.join(report_formats())}"
-        raise InputError(Problem(f"{option} {argument}: {before!r} is not a format", hint=hint))
+        unknown = Problem(f"{option} {argument}: {before!r} is not a format", hint=hint)
+        raise InputError(removed_format(before, f"{option} {argument}") or unknown)
     file = after if equals else argument
     if not file or file == "-":
         raise InputError(
@@ -127,7 +122,8 @@ def _read_output(argument: str, option: str) -> Output:
     if found is None:
         endings = ", ".join(suffix for name in report_formats() for suffix in reporter(name).suffixes)
         hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(report_formats())}"
-        raise InputError(Problem(f"{option} {argument}: no known format has this ending", hint=hint))
+        unknown = Problem(f"{option} {argument}: no known format has this ending", hint=hint)
+        raise InputError(removed_format(file, f"{option} {argument}") or unknown)
     return Output(found, file)
 
 
@@ -237,8 +233,8 @@ def _old_report(argument: str, option: str) -> Output:
         return _read_output(argument, option)
     _format, equals, after = argument.partition("=")
     own = next((name for name, each in REPORTERS.items() if after.lower().endswith(each.suffixes)), "text")
-    # Without FORMAT= no report was ever written to a file of that ending.
-    return Output(own, after if equals else "")
+    # Without FORMAT= no report was ever written to a file of another ending.
+    return Output(own, after if equals else argument if removed_format(argument) else "")
 
 
 def _withdraw(output: Output, formats: Formats, problems: Sequence[Problem]) -> None:

@@ -9,7 +9,7 @@ point in the group `highbar.reporters` that names such a module.
                                           demand, a second run
     value_words, judge_words              the same about a value and about the judge; also early_words, failures,
                                           advice and progressive
-    visible, layout, numbers              harmless text, lines for a terminal, numbers for programs
+    visible, layout                       harmless text, lines for a terminal
     comparison_*, calibration_*           reports of a comparison and of a calibration; `_words` is what they share
     history_*, plan_text, baseline_text   what other commands print; also schema_results
     github, frames                        what a workflow shows; metrics, rules and scenarios as data frames
@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
+from highbar.removed import removed_format
 
 if TYPE_CHECKING:  # few runs compare, and creating these classes takes time
     from highbar.model.comparison import Comparison
@@ -54,8 +55,7 @@ class Reporter(Struct, frozen=True):
 
     The module is loaded at the first call. Besides `function` it has one named `{function}_problems`, which renders the
     problems if there is nothing to report; or `problems_from` names the module whose `render_problems` does that.
-    `lists_scenarios`: the format needs `Verdict.scenarios`, which costs the engine one more query. `checks_meta`: the
-    module has a function `meta_problems`, because the format requires facts that the results do not contain.
+    `lists_scenarios`: the format needs `Verdict.scenarios`, which costs the engine one more query.
     """
 
     module: str
@@ -63,7 +63,6 @@ class Reporter(Struct, frozen=True):
     details: bool = False  # whether it shows Verdict.details, which the verdict itself does not need
     lists_scenarios: bool = False
     function: str = "render"
-    checks_meta: bool = False
     problems_from: str = ""
 
     def __call__(self, found: Any, display: Display = PAGE) -> str:
@@ -77,13 +76,6 @@ class Reporter(Struct, frozen=True):
         text: str = getattr(import_module(self.problems_from or self.module), name)(problems, display)
         return text
 
-    def meta_problems(self, meta: Mapping[str, str]) -> list[Problem]:
-        """A problem for the required facts that `--meta` lacks, and for each value that the format does not accept."""
-        if not self.checks_meta:
-            return []
-        problems: list[Problem] = import_module(self.module).meta_problems(meta)
-        return problems
-
 
 REPORTERS: Mapping[str, Reporter] = MappingProxyType(
     {
@@ -92,9 +84,6 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "markdown": Reporter("highbar.report.markdown", (".md", ".markdown")),
         "html": Reporter("highbar.report.html", (".html", ".htm"), details=True, lists_scenarios=True),
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
-        "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
-        "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
-        "every-eval-ever": Reporter("highbar.report.every_eval_ever", checks_meta=True),
         # Its details are what changed since the baseline.
         "github-comment": Reporter("highbar.report.markdown", details=True, function="render_comment"),
     }
@@ -130,12 +119,11 @@ def render(
 ) -> str:
     """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
 
-    `meta` has the same keys as `--meta`: HTML shows them, and "every-eval-ever" requires some.
+    `meta` has the same keys as `--meta`; HTML shows them.
 
     Some formats show more than the verdict contains: HTML shows the trials of failed scenarios, and of a comparison
-    both outputs of the scenarios that broke or were fixed; HTML, JUnit and CSV list all scenarios. For these the
-    results are read again. Raises ReportError if they have changed, and InputError if the format does not exist or
-    `meta` lacks a required key.
+    both outputs of the scenarios that broke or were fixed; HTML and JUnit list all scenarios. For these the results
+    are read again. Raises ReportError if they have changed, and InputError if the format does not exist.
     """
     page = Display(meta=tuple((meta or {}).items()))
     if isinstance(found, Verdict):
@@ -152,11 +140,6 @@ def report_formats() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*REPORTERS, *_entry_points())))
 
 
-def format_named(text: str) -> str:
-    """The name as `REPORTERS` spells it: `every_eval_ever`, the tool's own spelling, becomes `every-eval-ever`."""
-    return listed if (listed := text.replace("_", "-")) in REPORTERS else text
-
-
 def reporter(name: str) -> Reporter:
     """The verdict's format with this name. Raises InputError if it does not exist or its distribution is broken."""
     return REPORTERS[name] if name in REPORTERS else _installed(name)
@@ -170,7 +153,9 @@ def format_of(file: str) -> str | None:
 
 
 def _unknown(name: str, known: Iterable[str], what: str = "a format") -> InputError:
-    return InputError(Problem(f"{name!r} is not {what}", hint=f"wanted one of {', '.join(known)}"))
+    return InputError(
+        removed_format(name) or Problem(f"{name!r} is not {what}", hint=f"wanted one of {', '.join(known)}")
+    )
 
 
 class _Installed(Reporter, frozen=True):

@@ -14,6 +14,7 @@ ASCII only, so that the file reads the same in any encoding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -23,12 +24,11 @@ from xml.parsers import expat
 from msgspec import Struct, field
 
 from highbar.errors import Problem
-from highbar.language.digits import Bounds, bounds_by_metric, rule_bounds
+from highbar.language.digits import Bounds, as_float, bounds_by_metric, rule_bounds
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.early_words import at_stopping
 from highbar.report.headline import NO_VERDICT, judge_line, quarantine_line, quarantined_ids, saved_line
-from highbar.report.numbers import interval_end, number
 from highbar.report.reruns import how_sure, is_close
 from highbar.report.titles import rule_title
 from highbar.report.visible import cut, visible
@@ -216,7 +216,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
             *_where(rule.slice),
             ("threshold", rule.threshold),
             *(_value("", rule.value, rule_bounds(rule, bounds)) if rule.value else ()),
-            ("raw", number(None if rule.raw is None else rule.raw.value, rule_bounds(rule, bounds)) or None),
+            ("raw", _number(None if rule.raw is None else rule.raw.value, rule_bounds(rule, bounds))),
             ("stopping", at_stopping(rule) or None),
             *(_rerun_properties(rule) if is_close(rule) else ()),
         ),
@@ -232,8 +232,8 @@ def _case_name(rule: RuleResult, verdict: Verdict) -> str:
 
 def _rerun_properties(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     return (
-        ("second_run", interval_end(rule.second_run)),
-        ("second_run_low", interval_end(rule.second_run_low)),
+        ("second_run", _end(rule.second_run)),
+        ("second_run_low", _end(rule.second_run_low)),
         ("more_scenarios", rule.more_scenarios),
     )
 
@@ -254,17 +254,17 @@ def _where(where: Where) -> Iterator[tuple[str, str]]:
 def _value(prefix: str, value: Value, bounds: tuple[Fraction, ...]) -> Iterator[tuple[str, str | int | None]]:
     """The value and its interval as properties; None, which is left out, for an undefined value or an open end."""
     named = f"{prefix}." if prefix else ""
-    yield prefix or "value", number(value.value, bounds) or None
-    yield f"{named}low", interval_end(value.low) or None
-    yield f"{named}high", interval_end(value.high) or None
+    yield prefix or "value", _number(value.value, bounds)
+    yield f"{named}low", _end(value.low)
+    yield f"{named}high", _end(value.high)
     yield f"{named}scenarios", value.scenarios
     yield f"{named}missing", value.missing or None
     yield f"{named}undecided", value.undecided or None
-    yield f"{named}best", number(value.best, bounds) or None
+    yield f"{named}best", _number(value.best, bounds)
     if value.corrected is not None:
-        yield f"{named}corrected", number(value.corrected.value, bounds) or None
-        yield f"{named}corrected.low", interval_end(value.corrected.low) or None
-        yield f"{named}corrected.high", interval_end(value.corrected.high) or None
+        yield f"{named}corrected", _number(value.corrected.value, bounds)
+        yield f"{named}corrected.low", _end(value.corrected.low)
+        yield f"{named}corrected.high", _end(value.corrected.high)
 
 
 def _whole(verdict: Verdict, bounds: Bounds) -> Iterator[tuple[str, str | int | None]]:
@@ -273,7 +273,7 @@ def _whole(verdict: Verdict, bounds: Bounds) -> Iterator[tuple[str, str | int | 
     yield "agent_version", verdict.agent_version
     yield "policy", verdict.policy.file if verdict.policy else None
     yield "policy_sha256", verdict.policy.sha256 if verdict.policy else None
-    yield "confidence", number(verdict.confidence)
+    yield "confidence", _number(verdict.confidence)
     yield from (("scenarios", counts.scenarios), ("trials", counts.trials), ("errors", counts.errors))
     yield from (("unjudged", counts.unjudged), ("failed", counts.failed), ("undecided", counts.undecided))
     yield from ([("left_out", counts.left_out)] if verdict.selection else [])
@@ -343,6 +343,16 @@ def _name(text: str) -> str:
 
 def _seconds(time: float) -> str:
     return f"{time:.6f}".rstrip("0").rstrip(".")
+
+
+def _number(value: Fraction | None, bounds: Iterable[Fraction] = ()) -> str | None:
+    """The float of the JSON report, on the same side of every bound; None if the value is undefined."""
+    return None if value is None else repr(as_float(value, bounds))
+
+
+def _end(found: float | None) -> str | None:
+    """An end of an interval; None if it is unknown or infinite."""
+    return repr(found) if found is not None and math.isfinite(found) else None
 
 
 def _open(element: str, attributes: _Attributes) -> str:

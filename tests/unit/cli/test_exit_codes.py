@@ -14,7 +14,6 @@ from highbar.errors import Problem
 from highbar.report import REPORTERS
 from tests.commandline import run, wait_until_read
 from tests.patience import PATIENCE
-from tests.reports.readers import META_OPTIONS
 
 PASSING = '{"id": "A", "passed": true, "category": "adversarial"}\n'
 FAILING = '{"id": "A", "passed": false, "category": "adversarial"}\n'
@@ -240,7 +239,7 @@ def test_a_variable_cannot_turn_a_failing_check_into_a_completion(project, instr
 
 @pytest.mark.parametrize("name", [name for name in REPORTERS if name != "text"])
 def test_a_refusal_is_printed_in_the_format_that_was_asked_for(tmp_path, name):
-    done = run(tmp_path, "check", "absent.jsonl", f"--format={name}", *META_OPTIONS)
+    done = run(tmp_path, "check", "absent.jsonl", f"--format={name}")
     assert done.exit == 2
     assert done.out == REPORTERS[name].refusal([Problem("no such file", "absent.jsonl")])
     assert done.err == ("" if name == "json" else "absent.jsonl: no such file\n")

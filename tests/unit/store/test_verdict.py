@@ -26,7 +26,6 @@ from highbar.store.forms import EXACT, Context
 from tests.golden.judged import EACH, verdict_of
 from tests.oracle.policies import policy_of, suite_of
 from tests.oracle.suites import examples, rows_of, seeded
-from tests.reports.readers import META
 from tests.unit.report.strategies import PROBLEMS, TEXTS, VERDICTS, rule_results
 from tests.unit.report.verdicts import FAILING
 
@@ -108,7 +107,7 @@ def test_a_golden_verdict_comes_back_and_looks_the_same_in_every_format(case):
     again = returned(verdict)
     assert bytes_of(again) == bytes_of(verdict)
     for name in REJUDGED:
-        assert highbar.render(again, name, META) == highbar.render(verdict, name, META)
+        assert highbar.render(again, name) == highbar.render(verdict, name)
 
 
 @pytest.mark.slow

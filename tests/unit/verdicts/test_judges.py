@@ -14,13 +14,11 @@ import pytest
 
 import highbar
 from highbar.model import Verdict
-from highbar.report import REPORTERS, Display
+from highbar.report import PAGE, REPORTERS
 from tests.commandline import check, judged
 from tests.judged_results import JUDGE, judged_must_not, judged_row, labels_of, write_lines
-from tests.reports.readers import META
 
 BAR: dict[str, Any] = {"thresholds": {"pass_rate": "50%"}}
-PAGE = Display(meta=tuple(META.items()))
 ROWS = [judged_row(f"s{n}", n % 5 != 0) for n in range(40)]
 SAID = {f"s{n}": n % 5 != 0 for n in range(40)}
 
@@ -169,11 +167,11 @@ def test_rows_that_cannot_be_read_again_leave_every_rule_open() -> None:
 def test_every_report_says_who_judged_and_shows_both_values(tmp_path: Path, name: str) -> None:
     verdict = with_labels(tmp_path, labels_of(ROWS, {**SAID, "s1": False, "s2": False}), correct=True)
     text = REPORTERS[name](verdict, PAGE)
-    assert ("judge-1 \\\\x230123456789ab" if name == "openmetrics" else JUDGE) in text
+    assert JUDGE in text
     value = verdict.metrics["pass_rate"].corrected
     assert value is not None
     assert value.value is not None
-    if name in ("csv", "junit", "openmetrics", "every-eval-ever"):
+    if name == "junit":
         assert f"{float(value.value):.12g}"[:8] in text
         assert "0.8" in text
     elif name != "text":  # which shows what is not met
