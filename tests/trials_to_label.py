@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import re
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -56,3 +59,27 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     """The rows as a JSONL file."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return path
+
+
+def page_parts(page: Path) -> dict[str, Any]:
+    """The data in a page of `highbar judge label`: what it asks, and the samples that labels record."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text("utf-8"))
+    assert found is not None
+    data = json.loads(found[1])
+    return {name: json.loads(zlib.decompress(base64.b64decode(data[name]))) for name in ("asked", "samples")}
+
+
+def answer_page(page: Path, by: str, answers: Iterable[bool | None]) -> list[str]:
+    """The lines that a page saves after these answers, to its first open statements in order."""
+    parts = page_parts(page)
+    lines = list(parts["asked"]["labels"])
+    known = {(label["id"], label["trial"], label["behavior"], label["by"]) for label in map(json.loads, lines)}
+    given = iter(answers)
+    for (id_, trial, _, statements, _), (begin, end) in zip(parts["asked"]["trials"], parts["samples"], strict=True):
+        for name in (name for name, *_ in statements if (id_, trial, name, by) not in known):
+            observed = next(given, "none")
+            if observed != "none":
+                lines.append(
+                    f'{begin},"behavior":{json.dumps(name)},"observed":{json.dumps(observed)},"by":{json.dumps(by)},{end}'
+                )
+    return lines

@@ -11,6 +11,7 @@ _JSON = "make it from the JSON verdict, which has every value: --output verdict.
 
 REMOVED: Mapping[str, str] = MappingProxyType(
     {
+        "highbar judge label --terminal": "the page asks the same: open labels.html in a browser",
         "the format openmetrics": _JSON,
         "the format csv": f"{_JSON}; in Python, verdict.to_frame() makes tables",
         "the format every-eval-ever": f"{_JSON}; highbar still reads such records",

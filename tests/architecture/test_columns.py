@@ -85,7 +85,6 @@ MORE: Mapping[str, Mapping[str, str]] = {
         "engine/quantities.py": "the scoring expression of token_efficiency",
         "load/hints.py": "advice for a score out of 100",
         "measure/undefined.py": "the sentence for results that lack one of the pair",
-        "cli/starter.py": "an example in the policy that `highbar init` writes",
     },
 }
 """By measured column, the files that name it besides, each with its reason.

@@ -14,7 +14,7 @@ from highbar.store.labels import Labels, read_labels
 from tests.browser.test_quality import AXE, LOOKS
 from tests.chromium import PHONE, Open, Visit
 from tests.commandline import run
-from tests.trials_to_label import judged_row, judged_rows, write
+from tests.trials_to_label import answer_page, judged_row, judged_rows, write
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>\u202e\x1b"
@@ -143,9 +143,8 @@ def test_a_file_that_has_no_labels_is_refused_with_the_line(tmp_path: Path, open
 
 
 def test_only_the_rest_is_asked_of_who_labeled_before(tmp_path: Path, open_page: Open) -> None:
-    write(tmp_path / "results.jsonl", judged_rows(2, 2))
-    arguments = ("judge", "label", "results.jsonl", "--terminal", "--by", "ada")
-    assert run(tmp_path, *arguments, stdin=b"y\ny\ny\nq\n").exit == 0
+    lines = answer_page(_page(tmp_path, judged_rows(2, 2)), "ada", [True] * 3)
+    (tmp_path / "labels.jsonl").write_text("".join(f"{line}\n" for line in lines))
     html = _page(tmp_path, judged_rows(2, 2), "--labels", "labels.jsonl")
     page = open_page(html).page
     _begin(page, "ada")

@@ -5,7 +5,7 @@ streams   standard output and standard error             outputs   reports writt
 options   what several commands share                    check     `highbar check`, and what `run` shares with it
 
 Each command has a module of its name, and a long subcommand one such as `history_add`. `run_in_terminal` and
-`deciding` are for `run`; `starter`, `starter_agent` and `tutorial` are what `init` writes.
+`deciding` are for `run`; the files in `starters` are what `init` writes.
 """
 
 from highbar.cli.guard import main, run_guarded

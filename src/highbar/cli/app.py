@@ -14,6 +14,7 @@ import click
 import highbar
 from highbar.cli.guard import REFUSED, REPORTS_BEGUN
 from highbar.errors import InputError, Problem
+from highbar.removed import removed
 from highbar.report import CALIBRATIONS, COMPARISONS, REPORTERS, Reporter
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -218,4 +219,5 @@ def _problem(error: click.ClickException) -> Problem:
     path = context.command_path if context else "highbar"
     if isinstance(error, UnknownCommandError):
         return Problem(error.message, hint=error.hint)
-    return Problem(error.format_message(), hint=f"{path} --help explains the options")
+    gone = removed(f"{path} {error.option_name}") if isinstance(error, click.NoSuchOption) else None
+    return gone or Problem(error.format_message(), hint=f"{path} --help explains the options")

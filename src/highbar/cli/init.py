@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -19,6 +19,14 @@ Examples:
   highbar init --from own.jsonl      a policy and a mapping for a file of your own
   highbar init --tutorial library    the files of the tutorial
 """
+
+
+_STARTERS = {
+    "agent": ("highbar run suite.yaml",),
+    "tutorial": ("highbar check v1.jsonl",),
+    "results": ("highbar check results/v1.jsonl", "highbar check results/v2.jsonl"),
+}
+"""The folder of each starter in `starters`, and the commands to try with its files."""
 
 
 @click.command("init", short_help="Write a policy to start from.", epilog=_EXAMPLES)
@@ -42,19 +50,9 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
         from highbar.cli.init_from import start_from  # it loads the readers of results, which the others do not need
 
         files, steps = start_from(own, root)
-    elif agent:
-        from highbar.cli import starter_agent  # the texts are not needed for help
-
-        files, steps = _in_folder(root, starter_agent.FILES), _next_steps(folder, f"highbar run {starter_agent.SUITE}")
-    elif tutorial:
-        from highbar.cli import tutorial as texts  # as above
-
-        files, steps = _in_folder(root, texts.FILES), _next_steps(folder, "highbar check v1.jsonl")
     else:
-        from highbar.cli import starter  # as above
-
-        files = _in_folder(root, starter.FILES)
-        steps = _next_steps(folder, f"highbar check {starter.FAILS}", f"highbar check {starter.PASSES}")
+        kind = "agent" if agent else "tutorial" if tutorial else "results"
+        files, steps = _starter(kind, root), _next_steps(folder, _STARTERS[kind])
     _refuse_overwriting(list(files))
     _write(files)
     streams.print_text("".join(f"{path}\n" for path in files))
@@ -63,11 +61,14 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
     return 0
 
 
-def _in_folder(root: Path, files: dict[str, str]) -> dict[Path, str]:
-    return {root / name: text for name, text in files.items()}
+def _starter(kind: str, root: Path) -> dict[Path, str]:
+    """The files of a starter, where they are to be written. The ending .txt keeps code of users out of our own."""
+    source = Path(__file__).parent / "starters" / kind
+    paths = (path for path in sorted(source.rglob("*")) if path.is_file())
+    return {root / str(path.relative_to(source)).removesuffix(".txt"): path.read_text("utf-8") for path in paths}
 
 
-def _next_steps(folder: str, *commands: str) -> list[str]:
+def _next_steps(folder: str, commands: Sequence[str]) -> list[str]:
     enter = "" if folder == "." else f"cd {shlex.quote(folder)} && "
     return [f"Now try: {enter}{command}" for command in commands]
 

@@ -9,7 +9,6 @@ from highbar.cli.app import CommandGroup, help_of_group
 _EXAMPLES = """\b
 Examples:
   highbar judge label runs/pr                make a page to label 60 trials with
-  highbar judge label runs/pr --terminal     the same in the terminal
   highbar judge calibrate runs/pr --labels labels.jsonl
 """
 _COMMANDS = {"label": "highbar.cli.judge_label", "calibrate": "highbar.cli.judge_calibrate"}

@@ -11,14 +11,18 @@ import json
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from highbar.labeling.book import LabelBook
-from highbar.labeling.drawing import DrawnTrial
+from highbar.errors import InputError, Problem
+from highbar.labeling.drawing import Drawing, DrawnTrial
 from highbar.language.phrases import count
+from highbar.model.judgments import Label
 from highbar.report.html.markup import Markup, element, join, legible
 from highbar.report.html.page import pack, package_text, page_document, script_data
-from highbar.store.labels import line_of
+from highbar.store.labels import Labels, is_same_judgment, line_of
 
+_MOST_PROBLEMS = 20
+"""Problems in one refusal: enough to see what they have in common."""
 _KEYS = (
     ("y", "yes"),
     ("n", "no"),
@@ -30,14 +34,17 @@ _KEYS = (
 )
 
 
-def render(book: LabelBook, by: str | None = None) -> str:
-    """The page, with the labels of the book in it. `by` is the person who labels, if that is known already."""
-    drawing = book.drawing
+def render(drawing: Drawing, existing: Labels | None = None, by: str | None = None) -> str:
+    """The page, with the existing labels in it. `by` is the person who labels, if that is known already.
+
+    Raises InputError if a label is about an earlier judgment of a drawn trial.
+    """
+    lines = _labels(drawing, existing) if existing else []
     asked = {
         "run": drawing.run,
         "by": by or "",
         "trials": [_asked(trial) for trial in drawing.trials],
-        "labels": [line_of(label).rstrip() for label in book.lines],
+        "labels": [line_of(label).rstrip() for label in lines],
     }
     samples = [_ends(trial) for trial in drawing.trials]
     parts = {"asked": pack(asked), "samples": pack(samples), "key": _key(samples)}
@@ -46,10 +53,29 @@ def render(book: LabelBook, by: str | None = None) -> str:
     return page_document(
         "Label · Highbar",
         "",
-        [_head(book), main, script_data("data", parts)],
+        [_head(drawing), main, script_data("data", parts)],
         style=style,
         script=package_text("label.js", __package__),
     )
+
+
+def _labels(drawing: Drawing, existing: Labels) -> list[Label]:
+    """The existing labels: first those about other trials, which stay unchanged, then those of drawn trials."""
+    trials = {trial.key: trial for trial in drawing.trials}
+    others, ours, problems = [], [], []
+    for label in existing.lines:
+        drawn = trials.get((label.id, label.trial))
+        if drawn is None or label.sample is None or label.sample.run != drawing.run:
+            others.append(label)
+        elif not is_same_judgment(label.sample, drawn.sample):
+            message = f"{label.id}, trial {label.trial}: this label is of an earlier judgment of the same trial"
+            problems.append(Problem(message, existing.file, hint="start a new file of labels"))
+        else:
+            # If the sample is larger than before, more trials were drawn than the label records.
+            ours.append(replace(label, sample=drawn.sample))
+    if problems:
+        raise InputError(*problems[:_MOST_PROBLEMS])
+    return others + ours
 
 
 def _ends(trial: DrawnTrial) -> tuple[str, str]:
@@ -69,8 +95,7 @@ def _asked(trial: DrawnTrial) -> list[Any]:
     return [trial.id, trial.trial, legible(trial.id), statements, messages]
 
 
-def _head(book: LabelBook) -> Markup:
-    drawing = book.drawing
+def _head(drawing: Drawing) -> Markup:
     drawn = f"{count(len(drawing.trials), 'trial')}, drawn at random from {drawing.of} that the judge judged"
     return element(
         "header",

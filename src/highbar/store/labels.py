@@ -24,7 +24,6 @@ from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
 from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, finite_float, path_text, refuse_constant, unique
-from highbar.store.writing import digest, exclusive, replace_file
 
 UNDECIDED = "labels: "
 """How `unjudged` begins in the row of a trial that the labels leave undecided."""
@@ -105,24 +104,6 @@ def _not_json(error: ValueError | RecursionError) -> str:
     if isinstance(error, UnicodeEncodeError):
         return "found half of a surrogate pair, wanted text"
     return "found lists or objects that are nested too deeply" if isinstance(error, RecursionError) else str(error)
-
-
-class LabelsFile:
-    """A file of labels that is rewritten after every answer: always whole, and never over what others wrote."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.expected_digest = digest(path)
-
-    def write(self, text: str) -> None:
-        """Replace the file. Raises InputError if somebody else changed it, ReportError if it cannot be written."""
-        data = text.encode("ascii")
-        with exclusive(self.path) as target:
-            if digest(target) != self.expected_digest:
-                hint = "run it again: it goes on with what is in the file"
-                raise InputError(Problem("changed by somebody else in the meantime", str(self.path), hint=hint))
-            replace_file(target, data)
-        self.expected_digest = hashlib.sha256(data).hexdigest()
 
 
 def run_digest(judgments: Iterable[tuple[str, int, str]]) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from highbar.errors import InputError
 from highbar.model.judgments import BehaviorTable, JudgedStatement, JudgedTrial
-from highbar.store.labels import Labels, LabelsFile, line_of, majority, parse_labels, read_labels, row_with_labels
+from highbar.store.labels import Labels, line_of, majority, parse_labels, read_labels, row_with_labels
 
 DIGEST = "a" * 64
 
@@ -224,19 +224,6 @@ def test_a_line_is_read_back_as_it_was(id_: str, observed: bool | None) -> None:
 )
 def test_the_majority_decides_and_a_tie_does_not(answers: list[bool | None], wanted: bool | None) -> None:
     assert majority(answers) is wanted
-
-
-def test_a_file_that_somebody_else_changed_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "labels.jsonl"
-    file = LabelsFile(path)
-    file.write("{}\n")
-    file.write("{}\n{}\n")
-    assert path.read_text() == "{}\n{}\n"
-    path.write_text("theirs")
-    with pytest.raises(InputError, match="changed by somebody else"):
-        file.write("mine")
-    assert path.read_text() == "theirs"
-    assert [each.name for each in tmp_path.iterdir()] == ["labels.jsonl"]
 
 
 # --- a row as people have it -----------------------------------------------------------------
