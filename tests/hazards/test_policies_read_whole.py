@@ -75,7 +75,7 @@ BAR: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "50%"}}}
         ({"metrics": [{"name": "own", "formula": 5, "typical_threshold": []}]}, "typical_threshold"),
         ({"metrics": [{"name": "own", "formula": "mean(x)", "unit": 5, "range": "wide"}]}, "range"),
         ({"judge": {"min_labels": {"level": "x"}}}, "judge.min_labels.level"),
-        ({"quarantine": {"history": 5}}, "quarantine.history"),
+        ({"quarantine": {"ids": 5}}, "quarantine.ids"),
         ({"quarantine": {"ids": [{"until": "soon"}]}}, "quarantine.ids[0].until"),
         ({"weights": {"by_category": {"adverserial": "heavy"}}}, "'adverserial'"),
     ],

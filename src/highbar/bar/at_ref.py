@@ -43,7 +43,6 @@ from highbar.model import (
 )
 from highbar.model.job import SILENT, Job, JobWatch
 from highbar.model.origin import read_origin
-from highbar.model.quarantine import AutoQuarantine
 from highbar.model.requests import Request, covering
 from highbar.running.watched import refuse_startup_code
 from highbar.verdicts import CheckResult
@@ -71,12 +70,10 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
         if here.advisory:  # fail closed: a change that deletes the policy is not judged
             raise InputError(deleted_policy(there, path))
         before = read_policy(there, path)
-        flaky = _flaky_before(there, path, before, here, job)
-        recalls = flaky is not None or before.recalls is not None or here.recalls is not None
+        recalls = before.recalls is not None or here.recalls is not None
         texts = recalls and job.engine.name == "duckdb"  # no other engine computes digests of texts
         job = replace(
             with_readers(job, there),
-            flaky=flaky,
             wants=replace(job.wants, texts=job.wants.texts or texts),
             seed=here.seed if here.seed == before.seed else None,
         )
@@ -89,7 +86,7 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
             wants=replace(job.wants, scenarios=False, details=False, run=False, texts=texts, within_suite=True),
         )
         bounded = _quarantine_bounded(here, before)
-        read = {name: getattr(job, name) for name in ("flaky", "recall", "order", "wants", "seed")}
+        read = {name: getattr(job, name) for name in ("recall", "order", "wants", "seed")}
         asked = replace(again(), policy=bounded, **read)
         # The rows of runs are not alike: at the ref they are graded by the suite as it was there.
         with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
@@ -206,20 +203,16 @@ def _outside(there: Revision, job: Job) -> Iterator[str]:
         yield f"{there.ref}: taken as it is, from outside of the repository: {some_and_more(outside)}"
 
 
-def _flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: Job) -> AutoQuarantine | None:
-    if before.quarantine is None or before.quarantine.auto is None:
-        return None
-    from highbar.bar.quarantining import flaky_before  # few policies have one, and it reads the history
-
-    return flaky_before(there, path, before, here, job)
-
-
 def _quarantine_bounded(here: Policy, before: Policy) -> Policy:
+    """The policy now, with only the part of its quarantine that the policy at the ref has too.
+
+    So no change can quarantine a failure of its own. What it adds counts once it is merged.
+    """
     if here.quarantine is None:
         return here
-    from highbar.bar.quarantining import bounded  # as above
-
-    return bounded(here, before)
+    then = before.quarantine or {}
+    days = {id_: (until, then[id_]) for id_, until in here.quarantine.items() if id_ in then}
+    return replace(here, quarantine={id_: min(filter(None, both), default=None) for id_, both in days.items()})
 
 
 @contextmanager

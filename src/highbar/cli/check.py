@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from highbar.cli import streams
 from highbar.cli.guard import FAILED, INCONCLUSIVE, NOT_WRITTEN, REFUSED
 from highbar.cli.options import (
     AGENT_HELP,
+    DAY,
     FORMAT_HELP,
     INPUT_FORMAT,
     MAP_HELP,
@@ -119,23 +120,6 @@ class ReportOptions(Struct, frozen=True, eq=False):
             details=any(reporter(name).details for name in formats),
             run=self.history is not None,
         )
-
-
-class _Day(click.ParamType):  # type: ignore[type-arg] # generic only in the newest click
-    """A date in ISO 8601: year, month and day."""
-
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        if isinstance(value, date):
-            return value
-        try:
-            return datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).date()
-        except ValueError:
-            self.fail(f"{value!r} is not a date such as 2026-11-17.", param, ctx)
-
-
-DAY = _Day()
 
 
 def bar_options(command: Callable[..., int]) -> Callable[..., int]:

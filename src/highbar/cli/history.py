@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import click
 from highbar.cli import streams
 from highbar.cli.app import CommandGroup, help_of_group
 from highbar.cli.guard import FAILED, INCONCLUSIVE
-from highbar.cli.options import format_option
+from highbar.cli.options import DAY, format_option
 from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:  # not needed for help and usage errors
@@ -273,9 +274,16 @@ def _put_json(document: dict[str, Any]) -> None:
 @click.option(
     "--runs", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Pool at most the last N runs."
 )
+@click.option(
+    "--today", type=DAY, metavar="DATE", help="The day from which the quarantine counts 30 days; else today, in UTC."
+)
 @format_option()
-def name_flaky(*, folder: str, branch: str | None, agent: str | None, runs: int, report_format: str) -> int:
+def name_flaky(
+    *, folder: str, branch: str | None, agent: str | None, runs: int, today: date | None, report_format: str
+) -> int:
     """Name the scenarios that passed and failed in the last runs, with the rate at which they pass.
+
+    Those that went back and forth are printed as a quarantine to paste into the policy, with a last day.
 
     Only runs with the same scenario text, the same agent settings, judge and scoring as the last run are pooled,
     of its branch. The interval covers the true rate in nine of ten cases.
@@ -291,5 +299,5 @@ def name_flaky(*, folder: str, branch: str | None, agent: str | None, runs: int,
 
         streams.print_text(encode(write_flaky(folder, found, history.damaged)))
     else:
-        streams.print_text(render_flaky(found, streams.display(sys.stdout)))
+        streams.print_text(render_flaky(found, today or datetime.now(UTC).date(), streams.display(sys.stdout)))
     return 0

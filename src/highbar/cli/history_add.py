@@ -162,7 +162,7 @@ def _write(folder: str, new: NewRun) -> WrittenRecord:
 
 
 def _say_commit(name: str, new: NewRun) -> None:
-    """Warn if the commit of a run is unknown: such a run quarantines no scenario, and shows no drift."""
+    """Warn if the commit of a run is unknown: such a run shows no drift."""
     if new.no_commit is not None:
         hint = "name it: highbar history add --commit SHA"
         streams.say(f"warning: {name}: the commit of the run is not known: {new.no_commit}; {hint}")

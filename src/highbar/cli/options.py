@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from functools import wraps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
@@ -51,6 +52,26 @@ def output_option(
         metavar="[FORMAT=]FILE",
         help=f"Also write a report to a file; its ending ({endings}) decides the format. Repeatable.",
     )
+
+
+# --- --today -----------------------------------------------------------------------------------
+
+
+class _Day(click.ParamType):  # type: ignore[type-arg] # generic only in the newest click
+    """A date in ISO 8601: year, month and day."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        if isinstance(value, date):
+            return value
+        try:
+            return datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).date()
+        except ValueError:
+            self.fail(f"{value!r} is not a date such as 2026-11-17.", param, ctx)
+
+
+DAY = _Day()
 
 
 # --- --engine: what reduces the rows ---------------------------------------------------------

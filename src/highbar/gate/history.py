@@ -15,7 +15,7 @@ from highbar.gate.outlook import certain_result
 from highbar.language.digits import amount
 from highbar.language.phrases import count, some
 from highbar.model import DriftRule, Outcome, QuarantineRule, RuleResult
-from highbar.model.quarantine import LARGEST_SHARE
+from highbar.model.quarantine import LARGEST_SHARE, most_of
 from highbar.model.recall import Recalled
 from highbar.statistics.drift import ALARM, decline
 from highbar.statistics.new_failures import is_too_short, newly_failing
@@ -118,15 +118,6 @@ def _drift(rule: DriftRule, recalled: Recalled) -> tuple[Outcome, str]:
 
 
 # --- the size of the quarantine ----------------------------------------------------------------
-
-
-def most_of(scenarios: int) -> int:
-    """The most scenarios of a suite that may be quarantined: LARGEST_SHARE of it, rounded down, but at least one.
-
-    Otherwise suites of fewer than 20 scenarios could have no quarantine. One scenario is no loophole: it is only exempt
-    from `new_failures`, and every rate still counts it.
-    """
-    return max(1, int(scenarios * LARGEST_SHARE))
 
 
 def judge_quarantine(rule: QuarantineRule, evidence: Evidence) -> RuleResult:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -16,6 +17,7 @@ from highbar.history import History
 from highbar.history.choosing import OTHER_AGENT, ChosenRuns, comparable
 from highbar.history.pooling import counts_by_run
 from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
+from highbar.model.quarantine import NEVER
 from highbar.statistics.bounds import suite_bounds
 
 ALPHA = 0.05
@@ -34,11 +36,18 @@ class PassingRate(Struct, frozen=True):
     high: float
     passed_runs: int
     failed_runs: int
+    turns: int
+    """How often it went from passing a run to failing one or back; a run with both counts as two turns."""
 
     @property
     def is_flaky(self) -> bool:
         """Whether it passed some trials and failed others."""
         return 0 < self.passed < self.trials
+
+    @property
+    def may_be_quarantined(self) -> bool:
+        """Whether it went back and forth: what broke once, or was repaired once, is not flaky. Attacks never may."""
+        return self.turns > 1 and self.category != NEVER
 
 
 class FlakyScenarios(Struct, frozen=True):
@@ -91,4 +100,11 @@ def _rates(scenarios: Sequence[Sequence[ScenarioCounts]]) -> Iterator[PassingRat
                 high=high,
                 passed_runs=sum(row.passed == row.trials for row in rows),
                 failed_runs=sum(row.failed > 0 for row in rows),
+                turns=_turns(rows),
             )
+
+
+def _turns(rows: Sequence[ScenarioCounts]) -> int:
+    decided = [row for row in rows if row.passed or row.failed]
+    mixed = sum(row.passed > 0 < row.failed for row in decided)
+    return 2 * mixed + sum((one.failed > 0) != (other.failed > 0) for one, other in pairwise(decided))

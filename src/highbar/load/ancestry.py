@@ -24,7 +24,6 @@ class Ancestry(Struct, frozen=True, eq=False):
 
     commits: Mapping[str, int] = field(default_factory=dict)
     problem: str | None = None
-    base: str = ""
 
 
 def ancestors_of_merge_base(there: Revision) -> Ancestry:
@@ -36,21 +35,7 @@ def ancestors_of_merge_base(there: Revision) -> Ancestry:
     listed = answer_of_git("rev-list", f"--max-count={MOST_COMMITS}", base)
     if not listed:
         return Ancestry(problem=f"git lists no ancestors of {base}")
-    return Ancestry({commit: place for place, commit in enumerate(listed.split()) if commit != head}, base=base)
-
-
-def main_line_before(there: Revision, ancestry: Ancestry, commit: str) -> Revision | None:
-    """The last commit of the main line that is older than an ancestor; None if there is none.
-
-    The main line are the first parents of the merge base: what was merged came with the merge. Raises InputError if git
-    may lack the commit, in a shallow clone or a very long history.
-    """
-    line = (answer_of_git("rev-list", "--first-parent", f"--max-count={MOST_COMMITS}", ancestry.base) or "").split()
-    place = ancestry.commits[commit]
-    before = next((one for one in line if ancestry.commits.get(one, -1) > place), None)
-    if before is None and (is_shallow() or len(line) == MOST_COMMITS):
-        raise InputError(Problem(f"git does not have the commits before {commit}"))
-    return None if before is None else Revision(before, before, there.root, there.folder / before)
+    return Ancestry({commit: place for place, commit in enumerate(listed.split()) if commit != head})
 
 
 def is_shallow() -> bool:

@@ -12,13 +12,12 @@ from msgspec import Struct, field
 
 from highbar.model.rules import Policy
 
-if TYPE_CHECKING:  # few checks have a mapping, or a quarantine
+if TYPE_CHECKING:  # few checks have a mapping
     from datetime import date
 
     from highbar.model import ResultsFile
     from highbar.model.mapping import RowMap
     from highbar.model.order import RunOrder
-    from highbar.model.quarantine import AutoQuarantine
     from highbar.model.recall import Recalled
 
 
@@ -96,7 +95,6 @@ class Job(Struct, frozen=True, eq=False):
     order: ReadOrder | None = None  # reads the order of a run, if a rule is sequential; None: the rows have no order
     recall: Recall | None = None  # reads the history, if a rule needs it; None: nothing is known about earlier runs
     today: date | None = None  # the day that decides whether a quarantine has ended; None: today's date
-    flaky: AutoQuarantine | None = None  # what the history says about flaky scenarios, if it was read
     suite_compared: bool = False  # the suite of the policy was found to be the one of the run, before the run began
     regraded: Mapping[str, str] = field(default_factory=dict)  # path of results → that of rows to read instead, or ""
 

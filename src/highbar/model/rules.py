@@ -16,7 +16,7 @@ from highbar.model.records import ONE, ScenarioRecord
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
-    from highbar.model.quarantine import QuarantinePolicy
+    from highbar.model.quarantine import LastDays
 
 
 JudgeKey = Literal["min_labels", "min_sensitivity", "min_specificity", "uncalibrated"]
@@ -370,7 +370,7 @@ class Policy(Struct, frozen=True):
     select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records
     judge: JudgePolicy | None = None
-    quarantine: QuarantinePolicy | None = None
+    quarantine: LastDays | None = None
     advisory: bool = False  # no policy was given: the typical thresholds advise, and decide nothing
 
     @property

@@ -47,12 +47,12 @@ class Cursor(Struct):
         """Where the node's key begins, or the node itself if it has no key (an item of a list)."""
         return self.key.place(self.file) if self.key else self.place
 
-    def refuse(self, message: str, hint: str | None = None, at: Place | None = None) -> None:
+    def refuse(self, message: str, hint: str | None = None, at: Place | None = None, code: str = "") -> None:
         """Note a problem with this node."""
         place = at or self.place
         path = shortened(self.path, LONGEST_PATH)
         text = shortened(f"{path}: {message}" if path else message, LONGEST_MESSAGE)
-        self.problems.append(Problem(text, place.file, place.line, place.column, hint and shortened(hint)))
+        self.problems.append(Problem(text, place.file, place.line, place.column, hint and shortened(hint), code=code))
 
     def refuse_kind(self, wanted: str, hint: str | None = None) -> None:
         """Note that the node is of the wrong kind."""
@@ -67,16 +67,21 @@ class Cursor(Struct):
         """Whether the node is of one of these kinds."""
         return self.node.kind in kinds
 
-    def fields(self, allowed: Collection[str], hints: Hints | None = None) -> dict[str, Cursor]:
-        """The entries of a mapping with known keys; an unknown or repeated key is a problem.
+    def fields(
+        self, allowed: Collection[str], hints: Hints | None = None, removed: Mapping[str, str] | None = None
+    ) -> dict[str, Cursor]:
+        """The entries of a mapping with known keys; an unknown, removed or repeated key is a problem.
 
-        `hints` is called only if a key is unknown.
+        `hints` is called only if a key is unknown. `removed` says what to do instead of a key of an earlier version.
         """
         found = self.entries(keep_description=True)
         unknown = [key for key in found if key not in allowed]
         known_hints = hints() if hints and unknown else {}
         for key in unknown:
             at = found.pop(key).key_at
+            if removed and key in removed:
+                self.refuse(f"the key '{key}' was removed", removed[key], at, code="removed")
+                continue
             hint = known_hints.get(key) or self.suggest(key, allowed) or f"known: {some(list(allowed), MOST_KEYS)}"
             self.refuse(f"unknown key '{key}'", hint, at)
         return found

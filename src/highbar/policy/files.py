@@ -85,12 +85,6 @@ def folders(start: Path | None = None) -> list[Path]:
     return upward[: root + 1]
 
 
-def asks_for_auto_quarantine(path: Path) -> bool:
-    """Whether a policy has `quarantine: {auto}`, even if the rest of it is invalid. Raises InputError if unreadable."""
-    top = {key.text: value for key, value in read_tree(path).root.entries}
-    return "quarantine" in top and any(key.text == "auto" for key, _ in top["quarantine"].entries)
-
-
 def files_named_in(path: Path) -> tuple[str, ...]:
     """The paths of the suite, baseline and labels that a policy names, even if the rest of it is invalid."""
     return tuple(str(path.parent / name) for name in names_in(path))

@@ -1,7 +1,7 @@
-"""Reads the block `quarantine`: which scenarios are quarantined, by id or by their history.
+"""Reads the block `quarantine`: which scenarios are quarantined, each with its last day if it has one.
 
 quarantine: [FLAKY-1]
-quarantine: { ids: [FLAKY-1, { id: FLAKY-2, until: 2026-12-01 }], auto: { runs: 5 }, history: history/ }
+quarantine: { ids: [FLAKY-1, { id: FLAKY-2, until: 2026-12-01 }] }
 """
 
 from __future__ import annotations
@@ -9,39 +9,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 
 from highbar.model import QuarantineRule, Rule, ScenarioRule
-from highbar.model.quarantine import MOST_RUNS, QuarantinePolicy
+from highbar.model.quarantine import LastDays
 from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.scenario_ids import is_pattern, matches, read_id
 
-KEYS = ("ids", "auto", "history", "description")
+KEYS = ("ids", "description")
 ENTRY_KEYS = ("id", "until", "description")
-AUTO_KEYS = ("runs", "description")
-HISTORY = "history"
-_EXAMPLE = "ids: [FLAKY-1], or auto: { runs: 5 }"
+REMOVED = {
+    "auto": "list the scenarios: `highbar history flaky` prints the block to paste, with ids and a last day",
+    "history": "remove it: only `auto` read it",
+}
+_EXAMPLE = "ids: [FLAKY-1]"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_FEWEST_RUNS = 2
 
 
-def read_quarantine(
-    cursor: Cursor, folder: Path, rules: Sequence[Rule]
-) -> tuple[QuarantinePolicy | None, tuple[QuarantineRule, ...]]:
-    """The block's settings and its rule; the folder of the history is relative to `folder`. Notes every problem."""
-    fields = {"ids": cursor} if cursor.is_kind("list") else cursor.fields(KEYS)
+def read_quarantine(cursor: Cursor, rules: Sequence[Rule]) -> tuple[LastDays | None, tuple[QuarantineRule, ...]]:
+    """The last day of each quarantined scenario, None if it has no end, and the rule. Notes every problem."""
+    before = len(cursor.problems)
+    fields = {"ids": cursor} if cursor.is_kind("list") else cursor.fields(KEYS, removed=REMOVED)
     description = read_description(fields)
-    ids = _entries(fields["ids"], rules) if "ids" in fields else {}
-    auto = _auto(fields["auto"]) if "auto" in fields else None
-    name = (fields["history"].text() if "history" in fields else None) or HISTORY
-    if not fields.keys() & {"ids", "auto"}:
-        if cursor.is_kind("mapping"):
+    if "ids" not in fields:
+        if len(cursor.problems) == before:
             cursor.refuse("no scenario is quarantined", _EXAMPLE)
         return None, ()
-    if "history" in fields and "auto" not in fields:
-        fields["history"].refuse("history has no effect without auto", "add `auto: { runs: 5 }`, or remove it")
-    policy = QuarantinePolicy(ids, auto, name, str(folder / name))
-    return policy, (QuarantineRule("quarantine", "blocking", cursor.place, description),)
+    return _entries(fields["ids"], rules), (QuarantineRule("quarantine", "blocking", cursor.place, description),)
 
 
 def _entries(cursor: Cursor, rules: Sequence[Rule]) -> dict[str, date | None]:
@@ -86,17 +79,3 @@ def _date(cursor: Cursor) -> date | None:
     except ValueError:
         cursor.refuse(f"found '{text[:60]}', wanted a date", "write year, month and day: 2026-12-01")
         return None
-
-
-def _auto(cursor: Cursor) -> int | None:
-    fields = cursor.fields(AUTO_KEYS)
-    read_description(fields)
-    if "runs" not in fields:
-        if cursor.is_kind("mapping"):
-            cursor.refuse("no runs", "runs: 5")
-        return None
-    runs = fields["runs"].whole_number(1)
-    if runs is not None and not _FEWEST_RUNS <= runs <= MOST_RUNS:
-        fields["runs"].refuse(f"found {runs}, wanted {_FEWEST_RUNS} to {MOST_RUNS} runs", "runs: 5")
-        return None
-    return runs

@@ -57,7 +57,7 @@ from highbar.policy.versions import HINT, order, resolve_steps
 if TYPE_CHECKING:  # see _read_mapping
     from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
-    from highbar.model.quarantine import QuarantinePolicy
+    from highbar.model.quarantine import LastDays
 
 COMMON_KEYS = (
     "thresholds",
@@ -274,7 +274,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     reader = RuleReader(settings, demand, table)
     judge, of_judge = _read_judge(top.get("judge"), folder)
     rules = _read_rules(top, folder, reader, definitions, composite)
-    quarantine, of_quarantine = _read_quarantine(top.get("quarantine"), folder, rules)
+    quarantine, of_quarantine = _read_quarantine(top.get("quarantine"), rules)
     if "latency_limit" in top:
         reader.notes.extend(time_notes(top["latency_limit"], settings.latency_limit))
     if not rules and not cursor.problems:
@@ -332,14 +332,14 @@ def _read_judge(cursor: Cursor | None, folder: Path) -> tuple[JudgePolicy | None
 
 
 def _read_quarantine(
-    cursor: Cursor | None, folder: Path, rules: Sequence[Rule]
-) -> tuple[QuarantinePolicy | None, tuple[QuarantineRule, ...]]:
+    cursor: Cursor | None, rules: Sequence[Rule]
+) -> tuple[LastDays | None, tuple[QuarantineRule, ...]]:
     """The block `quarantine`. Its rule is not about the agent either."""
     if cursor is None:
         return None, ()
     from highbar.policy.quarantine import read_quarantine  # few policies have one
 
-    return read_quarantine(cursor, folder, rules)
+    return read_quarantine(cursor, rules)
 
 
 def _read_history(cursor: Cursor | None, folder: Path, rules: Sequence[Rule]) -> tuple[DriftRule, ...]:

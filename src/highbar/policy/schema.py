@@ -9,7 +9,6 @@ from typing import Any
 
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import UNBOUNDED
-from highbar.model.quarantine import MOST_RUNS
 from highbar.policy.judged_by import TOOLS
 from highbar.policy.limits import MOST_FAILURES, MOST_HORIZON, MOST_TRIALS
 from highbar.policy.mapping import mapping_definitions, mapping_schema
@@ -277,19 +276,10 @@ def _quarantine() -> dict[str, Any]:
     until = {"type": "string", "format": "date", "description": "The last day: 2026-12-01."}
     entry = _closed({"id": {"anyOf": id_}, "until": until, "description": _DESCRIPTION}, "id")
     ids = {"type": "array", "items": {"anyOf": [*id_, entry]}, "minItems": 1, "uniqueItems": True}
-    runs = {"type": "integer", "minimum": 2, "maximum": MOST_RUNS, "description": "How many runs are looked at."}
-    auto = _closed({"runs": runs, "description": _DESCRIPTION}, "runs")
-    block = _closed(
-        {
-            "ids": {**ids, "description": "Scenarios by id, each with its last day if it has one."},
-            "auto": {**auto, "description": "Scenarios that passed and failed in the last runs before the change."},
-            "history": {**_TEXT, "description": "The folder of the runs; history unless given."},
-            "description": _DESCRIPTION,
-        }
-    )
+    described = {**ids, "description": "Scenarios by id, each with its last day if it has one."}
     return {
         "description": "Flaky scenarios, which are never new failures. They run, and count in all rates.",
-        "anyOf": [ids, {**block, "anyOf": [{"required": ["ids"]}, {"required": ["auto"]}]}],
+        "anyOf": [ids, _closed({"ids": described, "description": _DESCRIPTION}, "ids")],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import some
@@ -30,9 +30,6 @@ from highbar.policy.judged_by import say_judged_by
 from highbar.policy.scenario_ids import is_pattern
 from highbar.policy.selecting import say_select
 from highbar.policy.sequential import is_looked_at, needs_every_scenario
-
-if TYPE_CHECKING:  # few policies have one
-    from highbar.model.quarantine import QuarantinePolicy
 
 _OPERATORS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "=": "exactly", "!=": "not"}
 _UNITS: dict[Unit, str] = {"ratio": "", "ms": " ms", "USD": "", "per token": " per token", "number": ""}
@@ -94,7 +91,8 @@ def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
     if policy.judge is not None and policy.judge.correct:
         sentences.append(("judge.correct", "Shares of trials are corrected for the errors of the judge."))
     if policy.quarantine is not None:
-        sentences += _say_quarantine(policy.quarantine)
+        ids = [id_ if until is None else f"{id_} until {until}" for id_, until in policy.quarantine.items()]
+        sentences.append(("quarantine.ids", f"These are quarantined, and never new failures: {', '.join(ids)}."))
     return tuple(sentences)
 
 
@@ -104,16 +102,6 @@ def _say_order(policy: Policy) -> str:
     order = "Sequential rules see the scenarios in the random order that a run records before its first call."
     rest = f" These pass only when all their scenarios were run: {some(needing)}." if needing else ""
     return f"{order}{rest}"
-
-
-def _say_quarantine(block: QuarantinePolicy) -> list[tuple[str, str]]:
-    """Which scenarios are quarantined: by id, or because the history shows that they are flaky."""
-    ids = [id_ if until is None else f"{id_} until {until}" for id_, until in block.ids.items()]
-    found = [("quarantine.ids", f"These are quarantined, and never new failures: {', '.join(ids)}.")] if ids else []
-    if block.auto is not None:
-        which = f"passed and failed in the last {block.auto} runs before the change"
-        found.append(("quarantine.auto", f"So is each scenario that {which}, by the history in {block.folder}."))
-    return found
 
 
 def say_threshold(threshold: Threshold) -> str:

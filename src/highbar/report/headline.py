@@ -259,8 +259,7 @@ def quarantine_line(verdict: Verdict, encode: Encode) -> str:
         return ""
     named = []
     for one in found[:_MOST_QUARANTINED]:
-        at_most = "until" if one.since is None else "at the latest until"  # a flaky scenario may become stable earlier
-        until = f", {at_most} {one.until}" if one.until else ""
+        until = f", until {one.until}" if one.until else ""
         named.append(f"{encode(one.id)} ({encode(one.why)}{until})")
     rest = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
     return f"{count(len(found), 'scenario')} quarantined: {'; '.join(named)}{rest}"

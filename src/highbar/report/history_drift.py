@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +16,8 @@ from highbar.history.flaky import FlakyScenarios, PassingRate
 from highbar.language.digits import amount
 from highbar.language.phrases import count
 from highbar.model.history import DamagedRecord
+from highbar.model.quarantine import OFFERED_DAYS, most_of
+from highbar.policy.scenario_ids import is_pattern
 from highbar.report import PAGE, Display
 from highbar.report.layout import columns, paint
 from highbar.report.visible import visible
@@ -56,8 +60,8 @@ def write_drift(drift: Drift) -> dict[str, Any]:
     }
 
 
-def render_flaky(found: FlakyScenarios, display: Display = PAGE) -> str:
-    """A table of the scenarios that both passed and failed, and how many runs were left out and why."""
+def render_flaky(found: FlakyScenarios, today: date, display: Display = PAGE) -> str:
+    """A table of the scenarios that both passed and failed, a quarantine to paste, and which runs were left out."""
     number = len(found.chosen.runs)
     runs = count(number, "run") if number != 1 else "run"
     lines = [f"{len(found.scenarios)} of {count(found.of, 'scenario')} both passed and failed in the last {runs}"]
@@ -65,7 +69,24 @@ def render_flaky(found: FlakyScenarios, display: Display = PAGE) -> str:
         rows = [("scenario", "passes (90 %)", "trials", "failed in"), *(_row(one) for one in found.scenarios)]
         head, *rest = columns(rows, 2, display)
         lines += ["", paint(head, "dim", display), *rest]
-    return "\n".join([*lines, *_left_out(found.chosen)]) + "\n"
+    return "\n".join([*lines, *_left_out(found.chosen), *_offered(found, today)]) + "\n"
+
+
+def _offered(found: FlakyScenarios, today: date) -> Iterator[str]:
+    """The block `quarantine` with the scenarios that went back and forth, as many as a policy accepts."""
+    may_be = [one for one in found.scenarios if one.may_be_quarantined]
+    # Nothing that would need escapes is offered: whoever pastes the block must see what it says.
+    plain = [one for one in may_be if visible(one.id) == one.id and not is_pattern(one.id)]
+    most = most_of(found.of)
+    if not plain:
+        return
+    until = today + timedelta(days=OFFERED_DAYS)
+    rest = f", and {len(may_be) - most} more went back and forth" if len(may_be) > most else ""
+    yield from ("", f"To paste into the policy, where at most {most} of {found.of} may be quarantined{rest}:", "")
+    yield from ("quarantine:", "  ids:")
+    for one in plain[:most]:
+        because = f"passed {one.passed} of {count(one.trials, 'trial')}, failed in {one.failed_runs} of {one.runs} runs"
+        yield f"    - {{ id: {json.dumps(one.id, ensure_ascii=False)}, until: {until} }} # {because}"
 
 
 def _row(one: PassingRate) -> tuple[str, ...]:

@@ -83,7 +83,6 @@ QUARANTINED = list_of(
         QuarantinedScenario,
         field("id", TEXT),
         field("why", TEXT),
-        field("since", optional(TEXT), "The day on which it began; null if that is not known."),
         field("until", optional(TEXT), "The last day; null if it has no end."),
     )
 )

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.process  # git says which commits are ancestors
 NAMES = [f"A-{n}" for n in range(30)]
 BAR = {"thresholds": {"pass_rate": "50%"}}
 NEW = {**BAR, "baseline": {"file": "baseline.json", "new_failures": "all", "history": "history"}}
-AUTO = {
-    **BAR,
-    "baseline": {"file": "baseline.json", "new_failures": "all"},
-    "quarantine": {"auto": {"runs": 5}},
-}
 
 
 def rows(number, *failed):
@@ -70,14 +65,12 @@ def run_both(folder, agents):
             assert done.exit == 0, done.err
 
 
-@pytest.mark.parametrize("policy", [NEW, AUTO])
 @pytest.mark.parametrize("where", ["option", "policy"])
-def test_what_another_agent_fails_excuses_nothing(shared, policy, where):
+def test_what_another_agent_fails_excuses_nothing(shared, where):
     shared.begin("steady", "broken")
     name = ("--agent", "steady") if where == "option" else ()
-    done = shared.judge(policy if where == "option" else {**policy, "agent": "steady"}, *name)
+    done = shared.judge(NEW if where == "option" else {**NEW, "agent": "steady"}, *name)
     assert done.rule("baseline.new_failures")["outcome"] == "fail"
-    assert not done.json.get("quarantined")
 
 
 def test_an_agent_is_excused_by_its_own_earlier_runs(shared):
@@ -90,13 +83,12 @@ def test_an_agent_is_excused_by_its_own_earlier_runs(shared):
     assert "which is not known" not in found["reason"]
 
 
-@pytest.mark.parametrize("policy", [NEW, AUTO])
-def test_a_run_without_a_name_is_excused_by_none_if_the_history_has_names(shared, policy):
+def test_a_run_without_a_name_is_excused_by_none_if_the_history_has_names(shared):
     """Those without a name may be of either agent."""
     shared.begin(None, "broken")
     put(shared.folder, {"run.jsonl": rows(500, "A-7")})
     run(shared.folder, "history", "add", "run.jsonl")
-    done = shared.judge(policy)
+    done = shared.judge(NEW)
     assert done.rule("baseline.new_failures")["outcome"] == "fail"
     assert "name it with --agent" in done.out
 

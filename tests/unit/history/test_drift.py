@@ -8,11 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from highbar import history as histories
+from highbar import policy as policies
 from highbar.history.drift import drift
 from highbar.history.flaky import flaky
 from tests.commandline import run
 from tests.history_runs import add, counts, new_run
-from tests.repository import git
+from tests.repository import git, put
 
 
 def passing(number, share, scenarios=100):
@@ -191,6 +192,55 @@ def test_the_command_names_them_and_has_json(folder, tmp_path):
     found = json.loads(run(tmp_path, "history", "flaky", "--format", "json").out)
     assert found["schema"] == "highbar/history-flaky/1"
     assert [one["id"] for one in found["scenarios"]] == ["HALF", "RARE"]
+
+
+def block_printed(tmp_path, *options):
+    """The ids and last days of the printed quarantine, read as the policy that it is pasted into; None if none is."""
+    out = run(tmp_path, "history", "flaky", "--today", "2026-11-17", *options).out
+    _, found, block = out.partition("quarantine:\n")
+    if not found:
+        return None
+    put(tmp_path, {"highbar.yaml": "thresholds: { pass_rate: 50% }\n" + found + block})
+    return {id_: str(day) for id_, day in policies.read(tmp_path / "highbar.yaml").quarantine.items()}
+
+
+def test_it_prints_a_quarantine_to_paste_with_the_evidence_and_a_last_day(folder, tmp_path):
+    unsteady(folder)
+    assert block_printed(tmp_path) == {"HALF": "2026-12-17"}  # one of four scenarios may be
+    out = run(tmp_path, "history", "flaky", "--today", "2026-11-17").out
+    assert 'id: "HALF", until: 2026-12-17 } # passed 3 of 6 trials, failed in 3 of 6 runs' in out
+    assert "at most 1 of 4 may be quarantined, and 1 more went back and forth" in out
+
+
+def passing_in(folder, outcomes, trials=1, **facts):
+    """Runs in which A passed that many trials, beside a scenario that always passes."""
+    for number, passed in enumerate(outcomes):
+        row, other = counts({"A": passed, "B": trials}, trials=trials)
+        add(folder, new_run(number, [replace(row, **facts), other]))
+
+
+@pytest.mark.parametrize("outcomes", [(1, 1, 1, 0, 0), (0, 0, 1, 1, 1), (0, 1)], ids=["broke", "repaired", "short"])
+def test_what_broke_or_was_repaired_once_is_not_offered(folder, tmp_path, outcomes):
+    passing_in(folder, outcomes)
+    assert "A" in run(tmp_path, "history", "flaky").out
+    assert block_printed(tmp_path) is None
+
+
+@pytest.mark.parametrize(("outcomes", "trials"), [((1, 0, 1), 1), ((0, 1, 0), 1), ((1, 2), 2), ((3, 3, 1), 3)])
+def test_what_went_back_and_forth_between_runs_or_trials_is_offered(folder, tmp_path, outcomes, trials):
+    passing_in(folder, outcomes, trials)
+    assert block_printed(tmp_path) == {"A": "2026-12-17"}
+
+
+@pytest.mark.parametrize("facts", [{"category": "adversarial"}, {"id": "A*"}, {"id": "A\u202eB"}])
+def test_attacks_patterns_and_ids_that_show_as_others_are_not_offered(folder, tmp_path, facts):
+    passing_in(folder, (1, 0, 1), **facts)
+    assert block_printed(tmp_path) is None
+
+
+def test_an_id_with_quotes_and_braces_is_pasted_as_it_is(folder, tmp_path):
+    passing_in(folder, (1, 0, 1), id='a "b" } # é\\')
+    assert block_printed(tmp_path) == {'a "b" } # é\\': "2026-12-17"}
 
 
 def test_a_hostile_id_cannot_color_the_terminal(folder, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from highbar import policy as policies
 from highbar.errors import InputError
-from highbar.gate.history import most_of
+from highbar.model.quarantine import most_of
 from highbar.policy.words import say_all, say_reading
 
 BAR = {"thresholds": {"pass_rate": "80%"}}
@@ -20,18 +20,11 @@ def read(block, **more):
 
 
 def test_a_list_names_scenarios():
-    block = read(["A", 7]).quarantine
-    assert (block.ids, block.auto) == ({"A": None, "7": None}, None)
+    assert read(["A", 7]).quarantine == {"A": None, "7": None}
 
 
-def test_a_block_has_ids_with_a_last_day_and_the_runs_that_auto_looks_at():
-    block = read({"ids": [{"id": "A", "until": "2026-12-01"}], "auto": {"runs": 5}, "history": "runs/"}).quarantine
-    assert block.ids == {"A": date(2026, 12, 1)}
-    assert (block.auto, block.history, block.folder) == (5, "runs/", "folder/runs")
-
-
-def test_the_history_is_beside_the_policy_by_default():
-    assert read({"auto": {"runs": 5}}).quarantine.folder == "folder/history"
+def test_a_block_has_ids_with_a_last_day():
+    assert read({"ids": [{"id": "A", "until": "2026-12-01"}]}).quarantine == {"A": date(2026, 12, 1)}
 
 
 def test_it_adds_a_rule_that_blocks():
@@ -40,11 +33,17 @@ def test_it_adds_a_rule_that_blocks():
 
 
 def test_it_is_said_in_words():
-    policy = read({"ids": ["A", {"id": "B", "until": "2026-12-01"}], "auto": {"runs": 5}})
+    policy = read({"ids": ["A", {"id": "B", "until": "2026-12-01"}]})
     assert "At most 5% of the scenarios" in say_all(policy)[-1][1]
-    said = dict(say_reading(policy))
-    assert "A, B until 2026-12-01" in said["quarantine.ids"]
-    assert "the last 5 runs before the change" in said["quarantine.auto"]
+    assert "A, B until 2026-12-01" in dict(say_reading(policy))["quarantine.ids"]
+
+
+@pytest.mark.parametrize("block", [{"auto": {"runs": 5}}, {"ids": ["A"], "auto": True}, {"ids": ["A"], "history": "h"}])
+def test_what_was_removed_is_refused_with_its_code_and_what_to_use(block):
+    with pytest.raises(InputError) as refused:
+        read(block)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.line is None, bool(problem.hint)) == ("removed", True, True)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +51,6 @@ def test_it_is_said_in_words():
     [
         ([], "the list is empty"),
         ({}, "no scenario is quarantined"),
-        ({"history": "history"}, "no scenario is quarantined"),
         (["A", "A"], "'A' is listed twice"),
         (["A-*"], "'A-*' is a pattern, wanted an id"),
         (["R-1"], "'R-1' is required"),
@@ -61,11 +59,6 @@ def test_it_is_said_in_words():
         ([{"id": "A", "until": "2026-02-30"}], "wanted a date"),
         ([{"id": "A", "until": "2026-W49-2"}], "wanted a date"),
         ([{"id": "A", "untill": "2026-12-01"}], "unknown key 'untill'"),
-        ({"auto": {}}, "no runs"),
-        ({"auto": True}, "wanted a mapping"),
-        ({"auto": {"runs": 1}}, "found 1, wanted 2 to 50 runs"),
-        ({"auto": {"runs": 51}}, "found 51, wanted 2 to 50 runs"),
-        ({"ids": ["A"], "history": "history"}, "history has no effect without auto"),
         ("A", "wanted a mapping"),
     ],
 )

@@ -341,6 +341,15 @@ def test_further_fields_pass_as_the_schema_promises(tmp_path):
     assert bytes_of(highbar.read_verdict(path)).decode() == DOCUMENT
 
 
+def test_a_document_of_a_quarantine_that_the_history_chose_is_still_read(tmp_path):
+    """Earlier versions wrote the day on which it began."""
+    chosen = {"id": "A", "why": "flaky", "since": "2026-11-02", "until": "2026-12-02"}
+    path = tmp_path / "verdict.json"
+    path.write_text(json.dumps({**document.write(FAILING), "quarantined": [chosen]}))
+    (found,) = highbar.read_verdict(path).quarantined
+    assert (found.id, found.why, found.until) == ("A", "flaky", "2026-12-02")
+
+
 @given(st.data())
 def test_no_damage_is_read_as_something_else(data):
     """One value of a real document replaced by another: refused, or still written as it was found."""
