@@ -156,7 +156,7 @@ STATES: dict[str, tuple[str, dict[str, Any], int, Act]] = {
     "notebook": ("notebook.html", {}, 560, nothing),
     "labeling": ("label.html", {}, 520, labeled),
     "calibration": ("calibration.html", {}, 640, nothing),
-    "history": ("site/index.html", {}, 770, show("#level-changes")),
+    "history": ("site/index.html", {}, 770, nothing),
 }
 """For each picture: which page, what the browser says of itself, how high, and what is done before it is taken."""
 

@@ -36,8 +36,8 @@ def command(
 ) -> int:
     """Write the history in the folder HISTORY (else history) as one page: DIR/index.html.
 
-    It shows verdicts, metrics with their thresholds, changes of their level, cost and latency, and which scenarios are
-    unstable. The page fetches nothing, and needs no server. The exit code is 0 whatever the verdicts are.
+    It shows verdicts, one chart for each metric with its thresholds, and which scenarios are unstable. The page fetches
+    nothing, and needs no server. The exit code is 0 whatever the verdicts are.
     """
     from highbar.history.overview import overview  # not needed for help and usage errors
     from highbar.report.html.history import render  # as above

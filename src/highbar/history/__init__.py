@@ -7,8 +7,7 @@
     pooling                  records → counts for each scenario, pooled or run by run
     pooled_metrics           runs → their pooled metrics; `pooled_records` pools the scenarios of a baseline
     drift, flaky             runs → whether scenarios pass less and less often, and which pass only sometimes
-    series, tracks           runs → a metric over time, in segments that a line may join, branch by branch
-    change_points            lines of metrics → the runs between which the level changed
+    series                   runs → a metric over time, in segments that a line may join
     stability, overview      runs → scenarios by instability, and everything else that the HTML page shows
 """
 

@@ -5,7 +5,7 @@
     judges, agreement                                 people's labels, and how good a judge is
     spending, betting, group_sequential, stopping     runs that stop as soon as they are decided
     planning, second_run                              what a run can show, and what the next one would
-    drift, splits, pooled                             many runs over the same scenarios
+    drift, pooled                                     many runs over the same scenarios
     distributions, search, interval                   distributions, bisection, and the types of numbers
 
 `alpha` is always the one-sided error, 1 minus the policy's confidence: `low` is above the truth at most that often,

@@ -25,12 +25,16 @@ def drawn(text, look):
     return re.findall(rf'<path d="([^"]*)" class="{look}"/>', text)
 
 
+def shown(text):
+    """The number of runs whose verdicts the page shows."""
+    return int(re.search(r'aria-label="(\d+) runs?: ', text)[1])
+
+
 def test_one_run_is_a_page(tmp_path):
     add(tmp_path / "history", new_run(1))
     text = page(tmp_path)
-    assert text.count("<li><button") == 1
+    assert shown(text) == 1
     assert re.fullmatch(r"M526 [0-9.]+h0", *drawn(text, "values"))
-    assert "Not looked for: no line has 8 comparable runs" in text
     assert page(tmp_path, "history") == page(tmp_path, "--history", "history") == text
 
 
@@ -69,8 +73,8 @@ def test_a_run_without_a_value_cuts_the_line_and_is_marked(tmp_path):
 
 def test_only_the_runs_that_are_wanted_are_shown(tmp_path):
     add(tmp_path / "history", *(new_run(number, branch=f"b{number % 2}") for number in range(6)))
-    assert page(tmp_path, "--branch", "b1").count("<li><button") == 3
-    assert page(tmp_path, "--last", "2").count("<li><button") == 2
+    assert shown(page(tmp_path, "--branch", "b1")) == 3
+    assert shown(page(tmp_path, "--last", "2")) == 2
 
 
 def test_nothing_to_show_is_refused(tmp_path):
@@ -100,7 +104,7 @@ def test_damaged_records_are_named_on_the_page_and_on_standard_error(tmp_path):
 def test_runs_with_only_a_verdict_are_shown_and_their_scenarios_said_to_be_unknown(tmp_path):
     add(tmp_path / "history", *(new_run(number, listed=None, suite=None) for number in range(3)))
     text = page(tmp_path)
-    assert text.count("<li><button") == 3
+    assert shown(text) == 3
     assert "3 runs with only a verdict: nothing is known of their scenarios." in text
     assert [line.count("L") for line in drawn(text, "values")] == [0]
 
@@ -126,5 +130,5 @@ def test_two_thousand_runs_and_six_metrics_take_at_most_two_megabytes(tmp_path):
         runs.append(replace(run_, metrics=dict.fromkeys(names, metric), rules=rules))
     text = render(overview(History(str(tmp_path), ()), runs))
     assert len(text) < 2_000_000
-    assert text.count("<li><button") == 2000
+    assert shown(text) == 2000
     assert "the last 2000 of 2100 runs" in text
