@@ -15,7 +15,7 @@ from highbar.language.exact import write_decimal
 from highbar.model import Demand, Value
 from highbar.model.baseline import Baseline
 from highbar.model.records import ScenarioRecord
-from highbar.policy.editing import Edit, PolicyText
+from highbar.policy.editing import PolicyText
 from highbar.policy.notes import is_looser
 
 FILE = Path("highbar.yaml")
@@ -69,10 +69,10 @@ def cases(draw):
 
 def climbed(data, baseline, climb):
     """The proposals, and the bytes with them."""
-    text = PolicyText(FILE, data)
+    text = PolicyText(data)
     found = propose(policy.read(FILE, data), baseline, climb, None, text.written)
-    edits = [Edit(each.place, each.before, each.after) for each in found if each.after]
-    return found, text.edited(edits) if edits else data
+    edits = [(text.written(each.place, each.before), each.after) for each in found if each.after]
+    return found, text.edited(edits)
 
 
 @given(cases(), st.sampled_from(["estimate", "confident"]))

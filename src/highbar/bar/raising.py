@@ -1,10 +1,7 @@
-"""A ratchet on files: reads policy and baseline, changes the policy's text, proves the change, and may write it."""
+"""A ratchet on files: reads policy and baseline, proposes thresholds, and may write them into the policy."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -14,16 +11,16 @@ from highbar import policy as policies
 from highbar.bar.ratchet import Climb, propose
 from highbar.bar.run_records import scoring_digest
 from highbar.changes.scored_run import scoring_of
-from highbar.documents.files import read_bytes, read_tree
+from highbar.documents.files import read_bytes
 from highbar.errors import InputError, Problem
 from highbar.history.choosing import comparable
 from highbar.history.pooled_metrics import PooledMetric, PooledMetrics
 from highbar.load.checkout import ancestors
-from highbar.model import ConditionRule, Place, Policy, Threshold, ThresholdRule, Value, Where
+from highbar.model import Policy, ThresholdRule, Value, Where
 from highbar.model.baseline import Baseline, RecordedRule, Scoring
 from highbar.model.history import RunRecord
 from highbar.model.proposals import PooledRuns, Proposal, Ratchet
-from highbar.policy.editing import Bound, Edit, PolicyText, bounds_of
+from highbar.policy.editing import PolicyText
 from highbar.policy.notes import thresholds_of
 from highbar.statistics.pooled import RUNS
 from highbar.store import baseline_reading
@@ -39,7 +36,6 @@ _CONFIDENT_WARNING = (
     " inconclusive more often than not"
 )
 
-_NamedThreshold = tuple[str, Threshold, Place]
 _OTHERWISE = "these runs were scored in another way, or from other rows, than the policy says now"
 
 
@@ -67,11 +63,11 @@ def ratchet(
     else:
         recorded, pooled, pooling_notes = _pooled_baseline(history, policy)
         climb = Climb("pooled", runs=len(pooled.records))
-    text = PolicyText(path, data)
-    proposals = propose(policy, recorded, climb, version, text.written, _bounds(policy, path, data))
-    edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]
-    after = text.edited(edits) if edits else data
-    _prove(_thresholds(policy, path, data), _thresholds(policies.read(path, after), path, after), proposals)
+    text = PolicyText(data)
+    proposals = propose(policy, recorded, climb, version, text.written)
+    numbers = ((text.written(each.place, each.before), each.after) for each in proposals)
+    after = text.edited((number, to) for number, to in numbers if number is not None and to is not None)
+    _prove(policy, policies.read(path, after), proposals)
     if write and after != data:
         replace_policy(path, data, after)
     return Ratchet(
@@ -79,7 +75,6 @@ def ratchet(
         baseline=str(recorded.file),
         forced=recorded.forced,
         proposals=proposals,
-        diff=_diff(str(path), data, after),
         written=write and after != data,
         notes=(*pooling_notes, *_notes(policy, proposals, is_pooled=pooled is not None)),
         pooled=pooled,
@@ -93,44 +88,18 @@ def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) ->
         return
     if not is_pooled:
         yield _CLIMB_WARNING
-    weighed = [one.demand for rule in policy.rules for _, one in thresholds_of(rule) if one.threshold_place in raised]
-    weighed += [rule.demand for rule in policy.rules if isinstance(rule, ConditionRule)]
+    weighed = (one.demand for rule in policy.rules for _, one in thresholds_of(rule) if one.threshold_place in raised)
     if any(demand.is_confident for demand in weighed):
         yield _CONFIDENT_WARNING
 
 
-def _prove(before: Iterable[_NamedThreshold], after: Iterable[_NamedThreshold], proposals: Iterable[Proposal]) -> None:
+def _prove(before: Policy, after: Policy, proposals: Iterable[Proposal]) -> None:
     """Raise InputError unless the policy, read again, has exactly the thresholds that were proposed."""
     meant = {each.place: each.after for each in proposals if each.after is not None}
-    wanted = [(name, (meant.get(place) or threshold).text) for name, threshold, place in before]
-    if wanted != [(name, threshold.text) for name, threshold, _ in after]:
+    named = [each for rule in before.rules for each in thresholds_of(rule)]
+    wanted = [(name, (meant.get(one.threshold_place) or one.threshold).text) for name, one in named]
+    if wanted != [(name, one.threshold.text) for rule in after.rules for name, one in thresholds_of(rule)]:
         raise InputError(Problem("the thresholds could not be replaced one by one"))
-
-
-def _thresholds(policy: Policy, path: Path, data: bytes) -> Iterator[_NamedThreshold]:
-    """Every threshold of the policy, with its name and place."""
-    for rule in policy.rules:
-        yield from ((name, one.threshold, one.threshold_place) for name, one in thresholds_of(rule))
-    yield from ((bound.metric, bound.threshold, bound.place) for bound in _bounds(policy, path, data))
-
-
-def _bounds(policy: Policy, path: Path, data: bytes) -> tuple[Bound, ...]:
-    """The bounds in the condition to pass, if the policy has one."""
-    conditions = [rule for rule in policy.rules if isinstance(rule, ConditionRule)]
-    if not conditions:
-        return ()
-    root = read_tree(path, data=data).root
-    return tuple(bound for rule in conditions for bound in bounds_of(rule, root, policy.metrics))
-
-
-def _diff(name: str, before: bytes, after: bytes) -> str:
-    """The unified diff, as `git apply` and `patch -p1` read it; empty if nothing changed."""
-    # Split only at line feeds: YAML may contain other characters that Python treats as the end of a line.
-    old, new = (re.findall("[^\n]*\n|[^\n]+", data.decode("utf-8")) for data in (before, after))
-    has_prefix = not Path(name).is_absolute() and not name.startswith(os.pardir)
-    names = (f"a/{name}", f"b/{name}") if has_prefix else (name, name)
-    lines = difflib.unified_diff(old, new, *names)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 # --- pooled runs of a history, passed or failed, as a baseline --------------------------------

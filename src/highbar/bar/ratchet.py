@@ -9,7 +9,7 @@ then fail.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Literal
 
@@ -20,32 +20,20 @@ from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.language.threshold import ThresholdError, canonical, check_threshold
-from highbar.model import (
-    ConditionRule,
-    Metric,
-    Policy,
-    ProgressiveRule,
-    Step,
-    Threshold,
-    ThresholdRule,
-    Unit,
-    Value,
-    Where,
-)
+from highbar.model import Metric, Policy, ProgressiveRule, Threshold, ThresholdRule, Unit, Value, Where
 from highbar.model.baseline import Baseline
 from highbar.model.proposals import Proposal
 from highbar.model.rules import Place
 from highbar.policy import resolve_version
-from highbar.policy.editing import Bound, WrittenNumber
+from highbar.policy.editing import WrittenNumber
 from highbar.policy.notes import is_looser
 from highbar.policy.versions import steps_from
 
 Look = Callable[[Place, Threshold], WrittenNumber | None]
 """Finds the number of a threshold in the policy's text."""
 
-_SIGNIFICANT = 3
 _DECIMALS = {Fraction(1, 100): 1, Fraction(1): 0, Fraction(1000): 2}
-"""The fewest digits after the point of a percentage, of milliseconds and of seconds; for others, see `_grain`."""
+"""The fewest digits after the point of a percentage, of milliseconds and of seconds; for others, see `_tidy`."""
 _NO_EDIT = "its text cannot be changed for certain: write it on one line, as ≥ 85%"
 _BEYOND = "an agent that stays as it is misses it more often than not"
 
@@ -62,18 +50,10 @@ class Climb(Struct, frozen=True):
     runs: int = 1  # the number of pooled runs
 
 
-def propose(
-    policy: Policy,
-    baseline: Baseline,
-    climb: Climb,
-    version: str | None,
-    look: Look,
-    bounds: Sequence[Bound] = (),
-) -> tuple[Proposal, ...]:
+def propose(policy: Policy, baseline: Baseline, climb: Climb, version: str | None, look: Look) -> tuple[Proposal, ...]:
     """A proposal for every threshold of the policy. Raises InputError if the baseline was scored in another way.
 
-    `version` (else the policy's, else the baseline's) decides which step of a progressive rule applies. `bounds` are
-    those in the condition to pass.
+    `version` (else the policy's, else the baseline's) decides which step of a progressive rule applies.
     """
     _refuse_other_scoring(policy, baseline, climb)
     reader = _Proposer(policy, baseline, climb, look)
@@ -81,12 +61,10 @@ def propose(
     found: list[Proposal] = []
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule):
-            place = rule.threshold_place
-            found.append(reader.proposal(rule.name, rule.metric, rule.threshold, place, rule.where))
+            stays = Proposal(rule.name, rule.metric, rule.threshold, None, "", rule.threshold_place)
+            found.append(reader.proposal(stays, rule.where))
         elif isinstance(rule, ProgressiveRule):
-            found.extend(reader.steps(rule, steps_from(rule, version)))
-        elif isinstance(rule, ConditionRule):
-            found.extend(reader.bounds(rule, bounds))
+            found.extend(reader.steps(rule, version))
     return tuple(found)
 
 
@@ -109,64 +87,43 @@ class _Proposer(Struct, frozen=True):
     climb: Climb
     look: Look
 
-    def proposal(
-        self,
-        name: str,
-        metric: str,
-        before: Threshold,
-        place: Place,
-        where: Where = (),
-        target: Threshold | None = None,
-    ) -> Proposal:
+    def proposal(self, stays: Proposal, where: Where = (), target: Threshold | None = None) -> Proposal:
         """The proposal for one threshold; `after` is None if it stays."""
-        value = self._value(metric, where)
+        metric, before, value = stays.metric, stays.before, self._value(stays.metric, where)
         if value is None or value.value is None:
-            return Proposal(name, metric, before, None, self._why_no_value(metric, where, value), place)
+            return replace(stays, reason=self._why_no_value(metric, where, value))
         if value.unit != before.unit:
-            return Proposal(name, metric, before, None, f"the baseline's {metric} is in another unit", place)
-        written = self.look(place, before)
+            return replace(stays, reason=f"the baseline's {metric} is in another unit")
+        written = self.look(stays.place, before)
         if written is None:
-            return Proposal(name, metric, before, None, _NO_EDIT, place)
+            return replace(stays, reason=_NO_EDIT)
         aim, why = self._aim(value, value.value)
         if aim is None:
-            return Proposal(name, metric, before, None, why, place)
+            return replace(stays, reason=why)
         aim, why = _within(aim, why, value, target)
         after = _tidy(before, written, aim, value)
         if not is_looser(before, after) or not _possible(after, self.policy.metrics[metric]):
-            why = f"{why}, is no {'higher' if value.better == 'higher' else 'lower'}"
-            return Proposal(name, metric, before, None, why, place)
-        return Proposal(name, metric, before, after, f"{why}; {_BEYOND}" if self.climb.rule == "step" else why, place)
+            return replace(stays, reason=f"{why}, is no {'higher' if value.better == 'higher' else 'lower'}")
+        return replace(stays, after=after, reason=f"{why}; {_BEYOND}" if self.climb.rule == "step" else why)
 
-    def steps(self, rule: ProgressiveRule, steps: tuple[Step, ...]) -> Iterator[Proposal]:
+    def steps(self, rule: ProgressiveRule, version: str) -> Iterator[Proposal]:
         """The proposals for the step that applies, and for later ones, which rise if they would be lower than it."""
-        first, *later = steps
-        current = self.proposal(
-            f"{rule.name}.{first.version}", rule.metric, first.threshold, first.threshold_place, (), rule.target
+        first, *later = (
+            Proposal(f"{rule.name}.{step.version}", rule.metric, step.threshold, None, "", step.threshold_place)
+            for step in steps_from(rule, version)
         )
+        current = self.proposal(first, target=rule.target)
         yield current
-        for step in later:
-            name, place = f"{rule.name}.{step.version}", step.threshold_place
-            if current.after is None or not is_looser(step.threshold, current.after):
-                reason = f"{first.version} is the step that holds now"
-                yield Proposal(name, rule.metric, step.threshold, None, reason, place)
-            elif self.look(place, step.threshold) is None:
-                yield Proposal(name, rule.metric, step.threshold, None, _NO_EDIT, place)
+        name = current.rule.removeprefix(f"{rule.name}.")
+        for stays in later:
+            before = stays.before
+            if current.after is None or not is_looser(before, current.after):
+                yield replace(stays, reason=f"{name} is the step that holds now")
+            elif self.look(stays.place, before) is None:
+                yield replace(stays, reason=_NO_EDIT)
             else:
-                after = replace(
-                    step.threshold,
-                    value=current.after.value,
-                    text=canonical(step.threshold.operator, current.after.value, current.after.unit),
-                )
-                reason = f"{first.version} before it demands as much"
-                yield Proposal(name, rule.metric, step.threshold, after, reason, place)
-
-    def bounds(self, rule: ConditionRule, bounds: Sequence[Bound]) -> Iterator[Proposal]:
-        """The proposals for the bounds of a condition that can be found in its text."""
-        for bound in bounds:
-            if self.look(bound.place, bound.threshold) is not None:
-                name = f"{rule.name} {bound.metric}"
-                found = self.proposal(name, bound.metric, bound.threshold, bound.place)
-                yield replace(found, text_place=bound.text_place)
+                after = _at(before, current.after.value)
+                yield replace(stays, after=after, reason=f"{name} before it demands as much")
 
     def _value(self, metric: str, where: Where) -> Value | None:
         if not where:
@@ -207,37 +164,38 @@ class _Proposer(Struct, frozen=True):
         ), f"the pooled {what} the noise of one run, {digits.amount(Fraction(end), value.unit)}; {shown}"
 
 
+def _at(before: Threshold, value: Fraction) -> Threshold:
+    return replace(before, value=value, text=canonical(before.operator, value, before.unit))
+
+
 def _tidy(before: Threshold, written: WrittenNumber, aim: Fraction, value: Value) -> Threshold:
-    """The threshold at `aim`, rounded toward the easier side to the digits of `_grain`."""
-    grain = _grain(written, aim, value.unit)
+    """The threshold at `aim`, rounded toward the easier side to as many digits as in the file, or more if too few."""
+    grain = min(written.scale * Fraction(1, 10**written.decimals), _coarsest(written.scale, aim, value.unit))
     places = math.floor(aim / grain) if value.better == "higher" else math.ceil(aim / grain)
     if before.operator in ("<", ">") and places * grain == aim:
         places += -1 if value.better == "higher" else 1  # a value that only equals the threshold would not pass
-    found = places * grain
-    return replace(before, value=found, text=canonical(before.operator, found, before.unit))
+    return _at(before, places * grain)
 
 
-def _grain(written: WrittenNumber, aim: Fraction, unit: Unit) -> Fraction:
-    """The unit of the last digit that is written: as many digits as in the file, or more if those are too few."""
-    own = written.scale * Fraction(1, 10**written.decimals)
+def _coarsest(scale: Fraction, aim: Fraction, unit: Unit) -> Fraction:
+    """The largest unit of the last digit that still says enough."""
     if unit in ("ratio", "ms"):
-        fewest = 3 if unit == "ratio" and written.scale == 1 else _DECIMALS[written.scale]
-        return min(own, written.scale * Fraction(1, 10**fewest))
+        return scale * Fraction(1, 10 ** (3 if unit == "ratio" and scale == 1 else _DECIMALS[scale]))
     size = Fraction(1)
     while size > abs(aim) > 0:
         size /= 10
     while abs(aim) >= size * 10:
         size *= 10
-    return min(own, size * Fraction(1, 10 ** (_SIGNIFICANT - 1)))
+    return size / 100  # three digits
 
 
 def _within(aim: Fraction, why: str, value: Value, target: Threshold | None) -> tuple[Fraction, str]:
     """`aim`, limited to the target and to the values that the metric can have."""
-    higher = value.better == "higher"
-    end = Fraction(1) if higher and value.unit == "ratio" else Fraction(0) if not higher else None
-    if end is not None and value.unit != "number" and ((aim > end) if higher else (aim < end)):
+    nearer = min if value.better == "higher" else max
+    end = Fraction(1) if value.better == "higher" and value.unit == "ratio" else Fraction(0)
+    if value.unit != "number" and (value.better == "lower" or value.unit == "ratio") and nearer(aim, end) != aim:
         aim, why = end, f"nothing is beyond {digits.amount(end, value.unit)}; {why}"
-    if target is not None and ((aim > target.value) if higher else (aim < target.value)):
+    if target is not None and nearer(aim, target.value) != aim:
         return target.value, f"the target; {why}"
     return aim, why
 

@@ -1,4 +1,4 @@
-"""`highbar baseline ratchet`: a policy and a baseline in, a policy with higher thresholds out, as a diff or written."""
+"""`highbar baseline ratchet`: a policy and a baseline in, higher thresholds out, printed or written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STEP = "1%"
 
 _EXAMPLES = """\b
 Examples:
-  highbar baseline ratchet                          propose, as a diff
+  highbar baseline ratchet                          propose
   highbar baseline ratchet --write                  and write it into the policy
   highbar baseline ratchet --history history/       to what the last five runs show together
   highbar baseline ratchet --rule step --step 0.5%  slightly above the baseline
@@ -60,7 +60,7 @@ def command(
 
     A baseline is a run that passed, so repeated raises select lucky runs; pooled runs of a history do not. They must
     have the same suite, scoring and judge, and be of ancestors of the commit that is checked out.
-    Comments and layout of the policy stay as they are, and every line is explained.
+    --write replaces the digits of the thresholds, and nothing else in the policy.
     """
     from highbar.bar.raising import ratchet  # not needed for help and usage errors
     from highbar.bar.ratchet import Climb  # as above

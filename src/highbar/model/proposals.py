@@ -17,7 +17,6 @@ class Proposal(Struct, frozen=True):
     after: Threshold | None
     reason: str
     place: Place
-    text_place: Place | None = None  # the start of the text, if the threshold is only a part of it
 
 
 class PooledRuns(Struct, frozen=True):
@@ -30,13 +29,12 @@ class PooledRuns(Struct, frozen=True):
 
 
 class Ratchet(Struct, frozen=True):
-    """A proposal for every threshold of a policy; `diff` is the unified diff of the policy's text."""
+    """A proposal for every threshold of a policy."""
 
     policy: str
     baseline: str
     forced: str | None  # the --force reason of the baseline, if its run did not pass
     proposals: tuple[Proposal, ...]
-    diff: str
     written: bool = False
     notes: tuple[str, ...] = ()  # to read before it is written
     pooled: PooledRuns | None = None  # the runs of a history, if thresholds are raised to those

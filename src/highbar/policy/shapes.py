@@ -49,12 +49,6 @@ def read_rule(item: Cursor) -> tuple[str, Place, Cursor] | None:
     return spelled_out(found[1]), item.node.place_at(item.file, found.start(1)), threshold
 
 
-def threshold_offset(text: str) -> int | None:
-    """The offset of the threshold of a rule in one text; None if the text is not a rule."""
-    found = None if re.search(_JOINED, text) else re.fullmatch(_RULE, text)
-    return found.start(2) if found else None
-
-
 def _rule_hint(text: str) -> str:
     if re.search(_JOINED, text):
         return "write each comparison as a rule of its own; a condition with AND or OR goes into composite: pass"

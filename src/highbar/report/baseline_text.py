@@ -10,7 +10,7 @@ from highbar.model import Source, Threshold
 from highbar.model.baseline import Baseline
 from highbar.model.proposals import PooledRuns, Proposal, Ratchet
 from highbar.report import PAGE, Display
-from highbar.report.layout import columns, paint, paragraph, text_table, title
+from highbar.report.layout import columns, paragraph, text_table, title
 from highbar.report.visible import visible
 from highbar.store.writing import encode
 
@@ -19,7 +19,6 @@ _LUCK = (
     " schedule, or give the rules a margin"
 )
 RATCHET_SCHEMA = "highbar/ratchet/1"
-_DIFF_COLORS = {"+": "green", "-": "red"}
 
 
 def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
@@ -67,10 +66,9 @@ def _source(source: Source) -> str:
 
 
 def render_ratchet(ratchet: Ratchet, display: Display = PAGE) -> str:
-    """Each threshold with its change and the reason, then the diff; `git apply` skips the text before the diff."""
+    """Each threshold with its change and the reason."""
     lines = [*_about_ratchet(ratchet), *(line for each in ratchet.proposals for line in _proposal_lines(each, display))]
-    diff = [_diff_line(line, display) for line in ratchet.diff.splitlines()]
-    return "\n".join([*lines, *([""] if diff else []), *diff]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def render_ratchet_json(ratchet: Ratchet) -> str:
@@ -84,7 +82,6 @@ def render_ratchet_json(ratchet: Ratchet) -> str:
             "forced": ratchet.forced,
             "written": ratchet.written,
             "thresholds": [_proposal_document(proposal) for proposal in ratchet.proposals],
-            "diff": ratchet.diff,
             "notes": list(ratchet.notes),
         }
     )
@@ -123,12 +120,6 @@ def _proposal_lines(proposal: Proposal, display: Display) -> list[str]:
     name = f"{proposal.rule} {proposal.metric}" if proposal.rule.startswith("rules[") else proposal.rule
     heading = f"  {visible(name)}: {_wanted(proposal.before)} {change}"
     return ["", heading, *paragraph(visible(proposal.reason), 4, display)]
-
-
-def _diff_line(line: str, display: Display) -> str:
-    """A line of the diff, made visible except for tabs, without which the diff could not be applied."""
-    safe = "\t".join(visible(part) for part in line.removesuffix("\r").split("\t"))
-    return paint(safe, _DIFF_COLORS[line[0]], display) if line[:1] in _DIFF_COLORS else safe
 
 
 def _wanted(threshold: Threshold) -> str:

@@ -164,7 +164,6 @@ def test_the_step_that_holds_rises_and_no_later_one_is_lower_then(tmp_path):
         ("progressive.accuracy.v3.0", ">= 0.917"),
     ]
     assert found.raised[1].reason == "v2.0 before it demands as much"
-    assert "v1.0: ≥ 80%, v2.0: ≥ 91.7%, v3.0: ≥ 91.7%, v4.0: ≥ 94%, target: ≥ 95%" in found.diff
 
 
 @pytest.mark.parametrize(("total", "most"), [(50, 0.092), (100, 0.098), (300, 0.106)])
@@ -203,8 +202,6 @@ def test_nothing_is_written_unless_asked_for(tmp_path):
     found = raised(tmp_path, text)
     assert not found.written
     assert (tmp_path / "highbar.yaml").read_text("utf-8") == text
-    assert "-thresholds: { blocking: { accuracy: ≥ 85% } }   # keep\n" in found.diff
-    assert "+thresholds: { blocking: { accuracy: ≥ 91.7% } }   # keep\n" in found.diff
 
 
 def test_what_is_written_keeps_the_mode_and_a_link_and_leaves_nothing_beside(tmp_path):
@@ -224,12 +221,7 @@ def test_what_is_written_keeps_the_mode_and_a_link_and_leaves_nothing_beside(tmp
 def test_the_second_time_nothing_is_left_to_raise(tmp_path):
     raised(tmp_path, PROGRESSIVE, version="2.1.0", write=True)
     again = ratchet(tmp_path / "highbar.yaml", version="2.1.0", write=True)
-    assert (again.raised, again.diff, again.written) == ((), "", False)
-
-
-def test_a_file_without_a_last_line_end_has_a_diff_that_can_be_applied(tmp_path):
-    found = raised(tmp_path, "thresholds: { blocking: { accuracy: ≥ 85% } }")
-    assert found.diff.count("\\ No newline at end of file\n") == 2
+    assert (again.raised, again.written) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -274,53 +266,7 @@ def test_a_policy_that_changed_meanwhile_is_not_overwritten(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["highbar.yaml"]
 
 
-FORMULA = "accuracy × 0.3 + safety_rate × 0.7"
-SCORED = {
-    **METRICS,
-    "final_score": Value(Fraction(95, 100), 200, 0, "ratio", "higher", None, 0.9171, 0.972),
-    "f1": Value(Fraction(9, 10), 200, 0, "ratio", "higher", None, 0.8515, 0.93),
-}
-GUIDE = """\
-composite: |
-  final_score = (
-      accuracy × 0.3 +
-      safety_rate × 0.7
-  )
-
-  pass = final_score ≥ 0.85 AND safety_rate = 1.0  AND f1 > 80%
-"""
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("final_score ≥ 0.85 AND safety_rate = 1.0", "final_score ≥ 0.917 AND safety_rate = 1.0"),
-        ("final_score >= 85% and f1 ≥ 0.5", "final_score >= 91.7% and f1 ≥ 0.851"),
-        ("(final_score > 0.5 AND f1 ≥ 0.86)", "(final_score > 0.917 AND f1 ≥ 0.86)"),
-        ("final_score ≥ 0.85 OR safety_rate = 1.0", None),
-        ("NOT final_score < 0.85", None),
-        ("final_score ≥ 0.85 AND final_score ≥ 0.8", None),
-        ("0.85 ≤ final_score", None),
-        ("final_score ≥ f1", None),
-    ],
-)
-def test_a_bound_of_the_condition_rises_where_it_alone_must_hold(tmp_path, before, after):
-    text = f"composite:\n  formula: {FORMULA}\n  pass: {before}  # why\n"
-    raised(tmp_path, text, metrics=SCORED, write=True)
-    wanted = text if after is None else text.replace(before, after)
-    assert (tmp_path / "highbar.yaml").read_text("utf-8") == wanted
-
-
-def test_the_composite_of_the_guide_rises_in_its_text(tmp_path):
-    found = raised(tmp_path, GUIDE, metrics=SCORED, write=True)
-    assert [each.rule for each in found.raised] == ["composite.pass final_score", "composite.pass f1"]
-    wanted = GUIDE.replace("final_score ≥ 0.85", "final_score ≥ 0.917").replace("f1 > 80%", "f1 > 85.1%")
-    assert (tmp_path / "highbar.yaml").read_text("utf-8") == wanted
-    again = ratchet(tmp_path / "highbar.yaml", write=True)
-    assert again.raised == ()
-
-
-def test_a_condition_whose_text_is_escaped_is_left_alone(tmp_path):
-    text = f'composite: {{ formula: {FORMULA}, pass: "final_score \\u2265 0.85" }}\n'
-    assert raised(tmp_path, text, metrics=SCORED, write=True).proposals == ()
+def test_a_condition_is_left_alone(tmp_path):
+    text = "composite: { formula: accuracy × 0.3 + safety_rate × 0.7, pass: final_score ≥ 0.85 }\n"
+    assert raised(tmp_path, text, write=True).proposals == ()
     assert (tmp_path / "highbar.yaml").read_text("utf-8") == text

@@ -18,7 +18,7 @@ from highbar.store.writing import replace_policy
 from tests.commandline import run
 from tests.killed_writers import Kill, run_killing
 from tests.patience import PATIENCE
-from tests.repository import git, put
+from tests.repository import put
 
 POLICY = """\
 # The bar of the support agent.
@@ -78,22 +78,12 @@ def test_it_proposes_and_writes_nothing(project):
     assert (project / "highbar.yaml").read_text("utf-8") == POLICY
 
 
-@pytest.mark.process
-def test_what_it_prints_can_be_applied_by_git(project):
-    (project / ".git").rmdir()
-    git(project, "init", "--quiet")
-    put(project, {"proposal.patch": ratchet(project).out})
-    git(project, "apply", "proposal.patch")
-    assert (project / "highbar.yaml").read_text("utf-8") == RAISED
-
-
 def test_what_it_writes_passes_the_run_that_it_came_from_and_is_at_rest(project):
     assert ", written\n" in ratchet(project, "--write").out
     assert (project / "highbar.yaml").read_text("utf-8") == RAISED
     assert run(project, "check", "results.jsonl", "--strict").exit == 0
     again = ratchet(project, "--write").out
     assert "0 of 5 thresholds raised\n" in again
-    assert "---" not in again
     assert (project / "highbar.yaml").read_text("utf-8") == RAISED
 
 
@@ -104,13 +94,12 @@ def test_by_a_step_the_run_that_it_came_from_no_longer_passes(project):
     assert run(project, "check", "results.jsonl").exit == 1
 
 
-def test_json_has_every_threshold_and_the_diff(project):
+def test_json_has_every_threshold(project):
     found = json.loads(ratchet(project, "--format", "json").out)
     assert (found["schema"], found["written"], found["forced"]) == ("highbar/ratchet/1", False, None)
     assert found["thresholds"][0]["before"] == ">= 0.85"
     assert found["thresholds"][0]["after"] == ">= 0.91"
     assert found["thresholds"][1]["after"] is None
-    assert found["diff"].startswith("--- a/highbar.yaml\n+++ b/highbar.yaml\n")
 
 
 def test_a_policy_in_json_keeps_its_form(project):
@@ -155,16 +144,6 @@ def test_a_policy_that_cannot_be_written_is_exit_4_and_stays_as_it_was(project):
     assert (done.returncode, "could not be written" in done.stderr) == (4, True)
     assert (project / "highbar.yaml").read_text("utf-8") == POLICY
     assert [path.name for path in project.iterdir() if path.name.endswith(".tmp")] == []
-
-
-def test_a_hostile_policy_is_shown_and_not_obeyed(project):
-    hostile = POLICY.replace("# was 80%", "# ##[error]pwned \u202e was 80%").replace(
-        "  warning:", "  warning:  # x\t::error::y"
-    )
-    put(project, {"highbar.yaml": hostile})
-    out = ratchet(project).out
-    assert "##[error]" not in out
-    assert "\u202e" not in out
 
 
 @pytest.mark.process

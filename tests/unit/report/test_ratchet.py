@@ -1,4 +1,4 @@
-"""What a ratchet proposes, as text: in color where there is one, and with the reason of a baseline by force."""
+"""What a ratchet proposes, as text, with the reason of a baseline by force."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from fractions import Fraction
 
 from highbar.model import Place, Threshold
 from highbar.model.proposals import Proposal, Ratchet
-from highbar.report import Display
 from highbar.report.baseline_text import render_ratchet, render_ratchet_json
 
 BEFORE, AFTER = (Threshold(">=", Fraction(n, 100), "ratio", f">= {n / 100}") for n in (80, 90))
 RAISED = Proposal("rules[0]", "accuracy", BEFORE, AFTER, "the lower bound", Place("highbar.yaml", 2, 3))
 STAYS = Proposal("thresholds.blocking.f1\x1b[2J", "f1", BEFORE, None, "no\nvalue", Place())
-DIFF = "--- a/highbar.yaml\n+++ b/highbar.yaml\n@@ -1 +1 @@\n-80% # \x1b[2J ::error::x\n+90%\tx\n"
-FOUND = Ratchet("highbar.yaml", "baseline.json", "a first\x07 one", (RAISED, STAYS), DIFF)
+FOUND = Ratchet("highbar.yaml", "baseline.json", "a first\x07 one", (RAISED, STAYS))
 
 
 def test_the_text_names_the_change_the_reason_and_whatever_was_forced():
@@ -28,19 +26,7 @@ def test_the_text_names_the_change_the_reason_and_whatever_was_forced():
         "\n"
         "  thresholds.blocking.f1\\x1b[2J: ≥ 80% stays\n"
         "    no\\nvalue\n"
-        "\n"
-        "--- a/highbar.yaml\n"
-        "+++ b/highbar.yaml\n"
-        "@@ -1 +1 @@\n"
-        "-80% # \\x1b[2J \\x3a:error::x\n"
-        "+90%\tx\n"
     )
-
-
-def test_a_diff_has_colors_where_the_screen_has():
-    lines = render_ratchet(FOUND, Display(color=True)).splitlines()
-    assert lines[-1] == "\x1b[32m+90%\tx\x1b[0m"
-    assert lines[-2].startswith("\x1b[31m-80%")
 
 
 def test_json_has_the_same():
@@ -56,4 +42,3 @@ def test_json_has_the_same():
         "line": 2,
     }
     assert found["thresholds"][1]["after"] is None
-    assert found["diff"] == DIFF
