@@ -31,20 +31,16 @@ class RowField(Struct, frozen=True):
 class Candidate(Struct, frozen=True):
     """One way to feed a column: from a field, or from a `special` path such as `@key`.
 
-    `options` are the keys of the feed other than its path. With a `constant`, the column is that text if the field has
-    one of the values in `when`; if `when` is empty, if the field is present at all.
+    `options` are the keys of the feed other than its path. With a `constant`, the column is that text if the field is
+    present at all.
     """
 
     field: RowField | None = None
     options: tuple[tuple[str, Any], ...] = ()
     special: str | None = None
     constant: str | None = None
-    when: tuple[Any, ...] = ()
     doubt: str | None = None
     group: int = 1  # how clear the name is, see `names.meanings`
-    reading: tuple[Any, ...] = ()  # what it gives in every row, to see whether two candidates agree
-    unread: bool = False  # whether it has verdicts in unknown words
-    finished: bool = False  # whether a true value may only mean that the run ended
 
 
 class ColumnGuess(Struct, frozen=True):
@@ -64,11 +60,10 @@ class ColumnGuess(Struct, frozen=True):
 
 
 class Guess(Struct, frozen=True):
-    """A whole mapping: a guess for each column, the fields that no column uses, and those of them that are numbers."""
+    """A whole mapping: a guess for each column, and the fields that no column uses."""
 
     columns: tuple[ColumnGuess, ...]
     unused: tuple[RowField, ...]
-    numbers: tuple[RowField, ...]
 
     @property
     def settled(self) -> dict[str, Candidate]:
@@ -101,11 +96,6 @@ def read_fields(rows: Sequence[Mapping[str, Any]]) -> list[RowField]:
                 values += [None] * (number - len(values))
                 values.append(value)
     return [RowField(path, (*values, *[None] * (len(rows) - len(values)))) for path, values in found.items()]
-
-
-def filled_paths(row: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The paths of a row that have a value."""
-    return (path for path, value in _members(row, ()) if value is not None)
 
 
 def _members(row: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -20,7 +20,7 @@ from highbar.language.tool_names import scalar_text
 from highbar.load import names
 from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.row_faults import CHECKS
-from highbar.load.verdict_words import FINISHED_DOUBT, MOST_WORDS, verdict_candidate
+from highbar.load.verdict_words import FINISHED_DOUBT, verdict_candidate
 
 LONGEST_LABEL = 60
 """Characters of a category or a label: longer texts are answers."""
@@ -42,15 +42,13 @@ def guess(found: Sequence[RowField], *, cells: bool = False, has_keys: bool = Fa
     `cells`: every value is the text of a CSV cell. `has_keys`: the rows are members of an object, each with a key.
     """
     fields = [field for field in found if all(field.path)]  # no path can name an empty key
-    # The order matters: words of a verdict column complete `error` and `unjudged`, labels are dropped beside a verdict,
-    # and only then is it known which fields are left over.
+    # The order matters: labels are dropped beside a verdict, and only then is it known which fields are left over.
     made = _ColumnMeanings(cells=cells)
     for field in fields:
         made.add(field)
     columns = {column: one for column in _BY_VALUE if (one := made.column(column)) is not None}
     columns["id"] = _id(made.fields("id"), has_keys=has_keys)
     columns |= _trial(columns["id"], made.fields("trial"))
-    columns |= _from_words(columns, made)
     columns |= _times(fields, cells=cells)
     columns |= _tags(fields)
     columns = _pair_labels(columns)
@@ -66,8 +64,7 @@ def guess(found: Sequence[RowField], *, cells: bool = False, has_keys: bool = Fa
     used = _used_paths(columns)
     inside = {path[:length] for path in used for length in range(1, len(path) + 1)}
     unused = [field for field in found if field.path not in inside]
-    numbers = [field for field in unused if field.given and _are_numbers(field.given, cells=cells)]
-    return Guess(tuple(listed), tuple(field for field in unused if len(field.path) == 1), tuple(numbers))
+    return Guess(tuple(listed), tuple(field for field in unused if len(field.path) == 1))
 
 
 def _used_paths(columns: Mapping[str, ColumnGuess]) -> set[tuple[str, ...]]:
@@ -156,40 +153,42 @@ def _are_numbers(values: Sequence[Any], *, cells: bool) -> bool:
 
 
 def _column_guess(column: str, candidates: list[Candidate]) -> ColumnGuess:
-    """The candidates of a column; settled if one has a clearer name than all others, and no other contradicts it."""
+    """The candidates of a column; settled if one has a clearer name than all others; if it judges, if it is alone."""
     candidates = sorted(candidates, key=lambda one: one.doubt is not None)
     if column == "error" and len(candidates) > 1:  # a trial has crashed if any of the fields says so
         return ColumnGuess(column, tuple(candidates), settled=True, together=True)
-    best = [one for one in candidates if one.group == candidates[0].group]
-    alike = all(one.reading == candidates[0].reading for one in candidates if not one.doubt)
-    clear = not best[0].doubt and not any(one.unread for one in candidates)
-    settled = (len(best) == 1 or bool(best[0].reading)) and alike and clear
+    rivals = [one for one in candidates if column in JUDGING or one.group == candidates[0].group]
+    settled = len(rivals) == 1 and not candidates[0].doubt
     return ColumnGuess(column, tuple(candidates), settled, blocks=not settled and column in JUDGING)
 
 
 def _doubt_success(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
     """`passed`, no longer settled, if it is a `success` that would overrule other judgments; else empty."""
     passed = columns.get("passed")
-    if passed is None or not passed.settled or not passed.candidates[0].finished:
+    if passed is None or not passed.settled or not _may_be_finished(passed.candidates[0]):
         return {}
     used = _used_paths({"passed": passed})
     if all(field.path in used for column in _OVERRULED for _, field in made.fields(column)):
         return {}
     first = replace(passed.candidates[0], doubt=FINISHED_DOUBT)
-    return {"passed": replace(passed, candidates=(first, *passed.candidates[1:]), settled=False, blocks=True)}
+    return {"passed": replace(passed, candidates=(first,), settled=False, blocks=True)}
+
+
+def _may_be_finished(candidate: Candidate) -> bool:
+    """Whether a true value may only mean that the run ended, by the name or by the words."""
+    words = {text.strip().lower() for text, meaning in dict(candidate.options).get("values", {}).items() if meaning}
+    name = names.plain_name(candidate.field.path[-1]).removeprefix("is_") if candidate.field else ""
+    return bool({*words, name} & names.FINISHED)
 
 
 def _error(field: RowField, group: int, *, cells: bool) -> Candidate:
     """The candidate for `error`: any value but false counts as one, since the next run may have another kind."""
-    given = field.given
-    marks = [_is_mark(value, cells=cells) for value in given]
-    if not any(marks) and all(isinstance(value, str) for value in given):
-        return Candidate(field, group=group, reading=tuple(bool(value) for value in field.values))
-    if all(mark or isinstance(value, str) for mark, value in zip(marks, given, strict=True)):
-        reading = tuple(bool(value) and str(value).lower() != "false" for value in field.values)
-        return Candidate(field, (("when", (field, (False,))),), group=group, reading=reading)
-    reading = tuple(value is not None for value in field.values)
-    return Candidate(field, constant="crashed", group=group, reading=reading)
+    marks = [_is_mark(value, cells=cells) for value in field.given]
+    if not any(marks) and all(isinstance(value, str) for value in field.given):
+        return Candidate(field, group=group)
+    if all(mark or isinstance(value, str) for mark, value in zip(marks, field.given, strict=True)):
+        return Candidate(field, (("when", (field, (False,))),), group=group)
+    return Candidate(field, constant="crashed", group=group)
 
 
 def _is_mark(value: Any, *, cells: bool) -> bool:
@@ -229,45 +228,20 @@ def _count_repeated(field: RowField) -> int:
 
 
 def _trial(id_: ColumnGuess, named: list[tuple[int, RowField]]) -> dict[str, ColumnGuess]:
-    """The trial: its own column, one that distinguishes the rows of an id, or `@repeat` for the user to choose."""
-    own = [Candidate(field) for group, field in named if group == 0 and all(map(_is_whole, field.given))]
-    if own:
-        return {"trial": ColumnGuess("trial", tuple(own), settled=len(own) == 1)}
+    """The trial: a column of that meaning, or `@repeat` for the user to choose if rows share an id."""
+    own = [Candidate(field, group=group) for group, field in named if all(map(_is_whole, field.given))]
     field = id_.candidates[0].field
+    if own and (own[0].group == 0 or (field is not None and _count_repeated(field))):
+        return {"trial": ColumnGuess("trial", tuple(own), settled=len(own) == 1)}
     if not id_.settled or field is None or not _count_repeated(field):
         return {}
-    ids = [*map(str, field.values)]
-    fitting = [
-        Candidate(other)
-        for _, other in named
-        if all(map(_is_whole, other.values)) and len({*zip(ids, map(str, other.values), strict=True)}) == len(ids)
-    ]
-    if len(fitting) == 1:
-        return {"trial": ColumnGuess("trial", tuple(fitting), settled=True)}
     note = f"{_count_repeated(field)} rows share their id with another. If they are repetitions, delete the first #"
-    return {"trial": ColumnGuess("trial", (*fitting, Candidate(special="@repeat")), settled=False, note=note)}
+    return {"trial": ColumnGuess("trial", (Candidate(special="@repeat"),), settled=False, note=note)}
 
 
 def _is_whole(value: Any) -> bool:
     read = from_cell("trial", value) if isinstance(value, str) else value
     return isinstance(read, int) and not isinstance(read, bool)
-
-
-def _from_words(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
-    """Trials that crashed or were not judged, recognized by words in a column of verdicts."""
-    found: dict[str, list[Candidate]] = {"error": [], "unjudged": []}
-    judged = {field.path: field for column in ("passed", "correct") for _, field in made.fields(column)}
-    for field in judged.values():
-        for column, known in (("error", names.CRASHED), ("unjudged", names.UNJUDGED)):
-            words = tuple(dict.fromkeys(v for v in field.given if isinstance(v, str) and v.strip().lower() in known))
-            if words and len(words) <= MOST_WORDS:
-                reading = tuple(value in words for value in field.values)
-                found[column].append(Candidate(field, constant=words[0], when=words, group=9, reading=reading))
-    return {
-        column: _column_guess(column, [*(columns[column].candidates if column in columns else ()), *candidates])
-        for column, candidates in found.items()
-        if candidates
-    }
 
 
 def _times(fields: Sequence[RowField], *, cells: bool) -> dict[str, ColumnGuess]:

@@ -61,7 +61,7 @@ def mapping_lines(guess: Guess, places: Sequence[RowsPlace] = ()) -> list[str]:
     """The lines of the mapping, each without a line feed."""
     lines = [*_rows(places), "columns:"]
     for one in guess.columns:
-        lines += _column(one, guess)
+        lines += _column(one)
     if guess.unused:
         lines.append(f"# Not used: {listed_fields(guess.unused)}")
     return lines
@@ -83,7 +83,7 @@ def _way(place: RowsPlace) -> str:
     return f"{keys}{place.kind}" if keys and yaml_scalar(keys) == keys else yaml_scalar(f"{keys}{place.kind}")
 
 
-def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
+def _column(one: ColumnGuess) -> Iterator[str]:
     feeds = [_feed(candidate) for candidate in one.candidates]
     doubtful = [f"{feed}{_doubt(candidate)}" for feed, candidate in zip(feeds, one.candidates, strict=True)]
     if one.settled and one.together:
@@ -101,8 +101,7 @@ def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
     yield f"  {one.column}: []  # {one.note or 'Choose: put one of these in place of []'}"
     yield from (f"  #   {feed}" for feed in doubtful)
     if not feeds:
-        numbers = [f"{{ path: {yaml_scalar(_path(field))}, at_least: … }}" for field in guess.numbers[:3]]
-        yield from (f"  #   {line}" for line in (*numbers, "{ path: …, is: … }"))
+        yield "  #   { path: …, at_least: … } or { path: …, is: … }"
 
 
 def _doubt(candidate: Candidate) -> str:
@@ -115,8 +114,7 @@ def _feed(candidate: Candidate) -> str:
         return f'"{candidate.special}"'
     path = yaml_scalar(_path(candidate.field))
     if candidate.constant is not None:
-        condition = _flow([*candidate.when]) if len(candidate.when) > 1 else "".join(map(_flow, candidate.when))
-        return f"{{ value: {yaml_scalar(candidate.constant)}, when: {{ {path}: {condition or '{ exists: true }'} }} }}"
+        return f"{{ value: {yaml_scalar(candidate.constant)}, when: {{ {path}: {{ exists: true }} }} }}"
     if not candidate.options:
         return path
     options = [f"{key}: {_condition(value) if key == 'when' else _flow(value)}" for key, value in candidate.options]

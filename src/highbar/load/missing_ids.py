@@ -33,7 +33,7 @@ def of_sample(sample: Sample, name: str) -> Problem:
         keys = " and ".join(yaml_scalar(".".join(place.keys)) for place in sample.places[:3])
         what = f"the rows are not at the top of the file, but under {keys}"
     else:
-        which = "no row" if sample.whole else f"none of the first {sample.first:,} rows"
+        which = "no row" if sample.whole else f"none of the first {len(sample.rows):,} rows"
         what = f"{which} has an id, which names its scenario"
     if name == ROWS:
         return Problem(f"{what}; the keys are {listed_fields(top)}", file=name, hint=_rename(guess_of(sample)))

@@ -1,7 +1,4 @@
-"""A file of any format → its first rows unchanged, and where in the file they are: the basis for guessing a mapping.
-
-A later row is also in the sample if it has a field that no row before it has: an error may come late.
-"""
+"""A file of any format → its first rows unchanged, and where in the file they are: the basis for guessing a mapping."""
 
 from __future__ import annotations
 
@@ -9,16 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.documents.csv_fields import fields_up_to
 from highbar.load import unpacking
-from highbar.load.candidates import MOST_FIELDS, filled_paths
 from highbar.model import ResultsFile
 
 MOST_ROWS = 1000
@@ -40,29 +35,21 @@ class RowsPlace(Struct, frozen=True):
 
 
 class Sample(Struct, frozen=True):
-    """The first rows of a file, and later rows with a new field.
+    """The first rows of a file.
 
-    `looked_at` rows were searched for fields; the file `has_more` rows than that, or not. `places` has the lists of
-    rows if the file is one document around them: two lists are two candidates, and `rows` are those of the first.
-    `cells`: every value is the text of a CSV cell.
+    `places` has the lists of rows if the file is one document around them: two lists are two candidates, and `rows` are
+    those of the first. `cells`: every value is the text of a CSV cell.
     """
 
     rows: tuple[Mapping[str, Any], ...]
     whole: bool  # whether these are all rows of the file
     cells: bool = False
     places: tuple[RowsPlace, ...] = ()
-    first: int = 0  # how many of the rows are the first ones of the file
-    looked_at: int = 0
-    has_more: bool = False
 
     @property
     def limits(self) -> str | None:
         """What was not looked at, in a sentence; None if the sample is the whole file."""
-        if self.whole:
-            return None
-        names = f"names in the first {self.looked_at:,} only" if self.has_more else f"names in all {self.looked_at:,}"
-        more = ": the file is larger than what was looked at" if self.has_more else ""
-        return f"Values were looked at in the first {self.first:,} rows only, {names}{more}."
+        return None if self.whole else f"Only the first {len(self.rows):,} rows were looked at."
 
     @property
     def has_ids(self) -> bool:
@@ -78,78 +65,35 @@ def read_sample(file: ResultsFile) -> Sample | None:
         return None
 
 
-class _SampledRows:
-    """Rows that are read one by one; `has_more` if the file has more rows than may be read."""
-
-    def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, has_more: bool = False) -> None:
-        self.rows = rows
-        self.has_more = has_more
-
-
-def _take_sample(given: _SampledRows, *, cells: bool = False) -> Sample | None:
-    """A sample of the rows: fewer of them if they have many columns."""
+def _take_sample(rows: Iterable[Mapping[str, Any] | None], *, cells: bool = False) -> Sample | None:
+    """A sample of the rows: fewer of them if they have many columns. None as a row: the rest is not looked at."""
     found: list[Mapping[str, Any]] = []
     values = 0
-    rest = iter(given.rows)
-    for row in islice(rest, MOST_ROWS):
+    for row in rows:
+        if row is None or len(found) == MOST_ROWS or (values > MOST_VALUES and len(found) >= _FEWEST):
+            return Sample(tuple(found), whole=False, cells=cells) if found else None
         found.append(row)
         values += len(row)
-        if values > MOST_VALUES and len(found) >= _FEWEST:
-            break
-    if not found:
-        return None
-    first = looked_at = len(found)
-    added = _with_new_fields(found, rest)
-    try:
-        for row, is_new in added:
-            looked_at += 1
-            found += [row] if is_new and len(found) < 2 * MOST_ROWS else []
-    except (ValueError, RecursionError, csv.Error):  # reading the file as results says what is wrong with a later row
-        given.has_more = True
-    whole = looked_at == len(found) and not given.has_more
-    return Sample(tuple(found), whole, cells, first=first, looked_at=looked_at, has_more=given.has_more)
-
-
-def _with_new_fields(
-    found: Sequence[Mapping[str, Any]], rest: Iterable[Mapping[str, Any]]
-) -> Iterator[tuple[Mapping[str, Any], bool]]:
-    """The rest of the rows, each with whether it gives a field its first value."""
-    seen = {path for row in found for path in filled_paths(row)}
-    for row in rest:
-        before = len(seen)
-        if before < MOST_FIELDS:
-            seen.update(filled_paths(row))
-        yield row, len(seen) > before
+    return Sample(tuple(found), whole=True, cells=cells) if found else None
 
 
 def _json_lines(file: ResultsFile) -> Sample | None:
-    given = _SampledRows()
-
-    def rows() -> Iterator[Mapping[str, Any]]:
-        left, number = LARGEST, 0
-        with unpacking.open_unpacked(file.path, file.compression) as stream:
-            while line := stream.readline(left + 1):
-                left -= len(line)
-                if left < 0:
-                    given.has_more = True
-                    return
-                if line.strip():
-                    number += 1
-                    yield _object(_decode(line) if number <= MOST_ROWS else _decode_fast(line))
-
-    given.rows = rows()
-    found = _take_sample(given)
+    found = _take_sample(_lines(file))
     if found is None or len(found.rows) > 1 or "id" in found.rows[0]:
         return found
     return _document(found.rows[0]) or found
 
 
-def _decode_fast(text: bytes) -> Any:
-    """A row of which little more than the names is needed; NaN and the like take the slower way."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _decode(text)
+def _lines(file: ResultsFile) -> Iterator[Mapping[str, Any] | None]:
+    left = LARGEST
+    with unpacking.open_unpacked(file.path, file.compression) as stream:
+        while line := stream.readline(left + 1):
+            left -= len(line)
+            if left < 0:
+                yield None
+                return
+            if line.strip():
+                yield _object(_decode(line))
 
 
 def _decode(text: bytes) -> Any:
@@ -176,7 +120,7 @@ def _json(file: ResultsFile) -> Sample | None:
         return None
     value = _decode(text)
     if isinstance(value, list):
-        return _take_sample(_SampledRows(_object(row) for row in value))
+        return _take_sample(_object(row) for row in value)
     return _document(_object(value))
 
 
@@ -188,7 +132,7 @@ def _document(document: Mapping[str, Any]) -> Sample | None:
         places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
     if not places:
         return None
-    first = _take_sample(_SampledRows(places[0].rows))
+    first = _take_sample(places[0].rows)
     return None if first is None else replace(first, places=tuple(places))
 
 
@@ -221,7 +165,7 @@ def _csv(file: ResultsFile) -> Sample | None:
         return None
     full = (cells for cells in reader if len(cells) == len(header))
     rows = (dict(zip(header, (cell or None for cell in cells), strict=True)) for cells in full)
-    return _take_sample(_SampledRows(rows, has_more=len(data) > LARGEST), cells=True)
+    return _take_sample(chain(rows, [None] if len(data) > LARGEST else []), cells=True)
 
 
 def _parquet(file: ResultsFile) -> Sample | None:
@@ -230,7 +174,7 @@ def _parquet(file: ResultsFile) -> Sample | None:
     from highbar.load import parquet_rows  # only for a refused file of this kind
 
     try:
-        return _take_sample(_SampledRows(parquet_rows.read_parquet(file.path)))
+        return _take_sample(parquet_rows.read_parquet(file.path))
     except duckdb.Error:
         return None
 
