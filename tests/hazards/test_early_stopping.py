@@ -297,7 +297,7 @@ def test_a_horizon_below_the_plan_is_refused(tmp_path: Path) -> None:
 def test_every_report_says_what_was_saved_and_that_a_value_is_one_at_stopping(tmp_path: Path) -> None:
     project(tmp_path)
     ran(tmp_path, only(ORDER[:40]))
-    written = ("markdown", "html", "csv", "junit")
+    written = ("markdown", "html", "junit")
     outputs = [argument for name in written for argument in ("--output", f"{name}=report.{name}")]
     done = run(tmp_path, "check", "run", "-v", *outputs)
     assert done.exit == 0

@@ -26,7 +26,7 @@ CHOSEN = {"where": {"tags.model": ["x"]}, "rows_left_out": 2, "scenarios_left_ou
 
 
 def test_where_chooses_among_the_rows_of_a_scenario_and_counts_what_it_leaves_out(tmp_path):
-    forms = ("markdown", "html", "text", "csv", "junit")
+    forms = ("markdown", "html", "text", "junit")
     outputs = [word for form in forms for word in ("--output", f"{form}=v.{form}")]
     done = check(tmp_path, ROWS, RULE, "--where", "tags.model=x", *outputs)
     verdict = judged(done, "pass")

@@ -1,11 +1,11 @@
-"""The text of a baseline → a Baseline, or all problems of the text: a file that was edited wrongly is refused."""
+"""The text of a baseline → a Baseline, or its first problem: a file that was edited wrongly is refused."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -54,7 +54,7 @@ def read_baseline(path: Path | str) -> Baseline:
 
 
 def parse_baseline(data: bytes, name: str) -> Baseline:
-    """The baseline in these bytes; messages call the file `name`. Raises InputError with all problems."""
+    """The baseline in these bytes; messages call the file `name`. Raises InputError at the first problem."""
     try:
         document = _exact_values(data.decode("utf-8"))
     except json.JSONDecodeError as error:
@@ -71,8 +71,6 @@ def parse_scenario(id_: str, text: str, name: str) -> ScenarioRecord:
         found = reader.scenario(id_, _exact_values(text))
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(f"not a scenario of a baseline: {error}", name)) from None
-    if reader.problems:
-        raise InputError(*reader.problems)
     return found
 
 
@@ -101,35 +99,34 @@ def _long_decimal(text: str) -> Fraction | None:
 
 
 class _DocumentReader:
-    """Reads the parts of one document. It collects all problems, which `baseline` raises together."""
+    """Reads the parts of one document. Raises InputError at the first problem."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.problems: list[Problem] = []
 
-    def refuse(self, place: str, found: object, wanted: str) -> None:
-        shown = str(found)[:60]
-        self.problems.append(Problem(f"{place}: found {shown}, wanted {wanted}", self.name, hint=_AGAIN))
+    def refusal(self, place: str, found: object, wanted: str) -> InputError:
+        return InputError(Problem(f"{place}: found {str(found)[:60]}, wanted {wanted}", self.name, hint=_AGAIN))
 
     def baseline(self, document: object, sha256: str) -> Baseline:
         top = self._object(document, "the baseline", (*KEYS, *OPTIONAL_KEYS), KEYS)
-        if top.get("schema") != SCHEMA and not self.problems:
-            self.refuse("schema", top.get("schema"), SCHEMA)
-        if self.problems:
-            raise InputError(*self.problems)
+        if top["schema"] != SCHEMA:
+            raise self.refusal("schema", top["schema"], SCHEMA)
         scoring = self._object(top["scoring"], "scoring", ("pass_score", "positive"), ("pass_score", "positive"))
-        read = Baseline(
+        metrics = self._object(top["metrics"], "metrics")
+        if not top["scenarios"]:
+            raise self.refusal("scenarios", "none", "at least one")
+        return Baseline(
             scenarios=self._scenarios(top["scenarios"]),
-            metrics={name: self._value(value, f"metrics.{name}") for name, value in self._items(top, "metrics")},
+            metrics={name: self._value(value, f"metrics.{name}") for name, value in metrics.items()},
             rules=tuple(self._rule(rule, f"rules[{i}]") for i, rule in enumerate(self._list(top["rules"], "rules"))),
             verdict=self._choice(top["verdict"], "verdict", get_args(Decision)),
             agent_version=self._text(top["agent_version"], "agent_version"),
             date=self._text(top["date"], "date"),
             forced=self._text(top["forced"], "forced"),
-            confidence=self._number(top["confidence"], "confidence", lambda n: Fraction(1, 2) < n < 1) or Fraction(1),
+            confidence=self._number(top["confidence"], "confidence", lambda n: Fraction(1, 2) < n < 1),
             scoring=Scoring(
-                self._number(scoring.get("pass_score"), "scoring.pass_score", lambda n: 0 < n <= 1) or ONE,
-                self._text(scoring.get("positive"), "scoring.positive"),
+                self._number(scoring["pass_score"], "scoring.pass_score", lambda n: 0 < n <= 1),
+                self._text(scoring["positive"], "scoring.positive"),
                 self._where(top.get("select"), "select"),
                 self._where(top.get("judged_by"), "judged_by"),
             ),
@@ -146,60 +143,46 @@ class _DocumentReader:
             file=self.name,
             sha256=sha256,
         )
-        if not read.scenarios and not self.problems:
-            self.refuse("scenarios", "none", "at least one")
-        if self.problems:
-            raise InputError(*self.problems[:100])
-        return read
 
     def _object(
         self, found: object, place: str, known: Iterable[str] | None = None, required: Iterable[str] = ()
     ) -> dict[str, Any]:
         if not isinstance(found, dict):
-            self.refuse(place, found, "an object")
-            return {}
-        for key in found:
-            if known is not None and key not in known:
-                self.refuse(place, f"the key {key!r}", f"only {', '.join(known)}")
+            raise self.refusal(place, found, "an object")
+        if known is not None and (others := [key for key in found if key not in known]):
+            raise self.refusal(place, f"the key {others[0]!r}", f"only {', '.join(known)}")
         for key in required:
             if key not in found:
-                self.refuse(place, f"no {key!r}", "it")
+                raise self.refusal(place, f"no {key!r}", "it")
         return found
 
-    def _items(self, top: Mapping[str, Any], key: str) -> Iterable[tuple[str, Any]]:
-        return self._object(top[key], key).items()
-
     def _list(self, found: object, place: str) -> list[Any]:
-        if isinstance(found, list):
-            return found
-        self.refuse(place, found, "a list")
-        return []
+        if not isinstance(found, list):
+            raise self.refusal(place, found, "a list")
+        return found
 
     def _text(self, found: object, place: str) -> str | None:
-        if found is None or isinstance(found, str):
-            return found
-        self.refuse(place, found, "text")
-        return None
+        if found is not None and not isinstance(found, str):
+            raise self.refusal(place, found, "text")
+        return found
 
     def _texts(self, found: object, place: str) -> tuple[str, ...]:
         return tuple(text for item in self._list(found, place) if (text := self._text(item, place)) is not None)
 
     def _choice(self, found: object, place: str, words: tuple[Any, ...]) -> Any:
         if found not in words:
-            self.refuse(place, found, " or ".join(words))
+            raise self.refusal(place, found, " or ".join(words))
         return found
 
-    def _number(self, found: object, place: str, holds: Callable[[Fraction], bool]) -> Fraction | None:
+    def _number(self, found: object, place: str, holds: Callable[[Fraction], bool]) -> Fraction:
         fraction = _FRACTION.fullmatch(found) if isinstance(found, str) else None
         number = Fraction(int(fraction[1]), int(fraction[2])) if fraction else found
         if not isinstance(number, Fraction) or not holds(number):
-            self.refuse(place, found, "a number that it can be")
-            return None
+            raise self.refusal(place, found, "a number that it can be")
         return number
 
     def _count(self, found: object, place: str, least: int) -> int:
-        number = self._number(found, place, lambda n: n.denominator == 1 and least <= n <= _LARGEST_COUNT)
-        return least if number is None else int(number)
+        return int(self._number(found, place, lambda n: n.denominator == 1 and least <= n <= _LARGEST_COUNT))
 
     def _measure(self, found: object, place: str) -> Fraction | None:
         """A number of a metric; None if there is none. A double can hold it, as reports need it."""
@@ -214,39 +197,36 @@ class _DocumentReader:
             return None
         fields = self._object(found, place, ("file", "sha256"), ("file", "sha256"))
         return Source(
-            self._text(fields.get("file"), f"{place}.file") or "", self._text(fields.get("sha256"), f"{place}.sha256")
+            self._text(fields["file"], f"{place}.file") or "", self._text(fields["sha256"], f"{place}.sha256")
         )
 
     def _value(self, found: object, place: str, extra: tuple[str, ...] = ()) -> Value:
         fields = self._object(found, place, (*extra, *_MEASURED), (*extra, *_MEASURED[:-1]))
         return Value(
-            value=self._measure(fields.get("value"), f"{place}.value"),
-            scenarios=self._count(fields.get("scenarios"), f"{place}.scenarios", 0),
-            missing=self._count(fields.get("missing"), f"{place}.missing", 0),
-            unit=self._choice(fields.get("unit"), f"{place}.unit", get_args(Unit)),
-            better=self._choice(fields.get("better"), f"{place}.better", get_args(Better)),
+            value=self._measure(fields["value"], f"{place}.value"),
+            scenarios=self._count(fields["scenarios"], f"{place}.scenarios", 0),
+            missing=self._count(fields["missing"], f"{place}.missing", 0),
+            unit=self._choice(fields["unit"], f"{place}.unit", get_args(Unit)),
+            better=self._choice(fields["better"], f"{place}.better", get_args(Better)),
             reason=self._text(fields.get("reason"), f"{place}.reason"),
-            low=self._end(fields.get("low"), f"{place}.low"),
-            high=self._end(fields.get("high"), f"{place}.high"),
+            low=self._end(fields["low"], f"{place}.low"),
+            high=self._end(fields["high"], f"{place}.high"),
         )
 
     def _rule(self, found: object, place: str) -> RecordedRule:
         value = self._value(found, place, ("rule", "metric", "slice", "threshold"))
-        fields = found if isinstance(found, dict) else {}
+        fields = self._object(found, place)
         return RecordedRule(
-            rule=self._text(fields.get("rule"), f"{place}.rule") or "",
-            metric=self._text(fields.get("metric"), f"{place}.metric") or "",
-            slice=self._where(fields.get("slice"), f"{place}.slice"),
-            threshold=self._text(fields.get("threshold"), f"{place}.threshold"),
+            rule=self._text(fields["rule"], f"{place}.rule") or "",
+            metric=self._text(fields["metric"], f"{place}.metric") or "",
+            slice=self._where(fields["slice"], f"{place}.slice"),
+            threshold=self._text(fields["threshold"], f"{place}.threshold"),
             value=value,
         )
 
     def _where(self, found: object, place: str) -> Where:
-        if found is None:
-            return ()
-        return tuple(
-            sorted((column, self._texts(values, place)) for column, values in self._object(found, place).items())
-        )
+        items = () if found is None else self._object(found, place).items()
+        return tuple(sorted((column, self._texts(values, place)) for column, values in items))
 
     def _scenarios(self, found: object) -> tuple[ScenarioRecord, ...]:
         items = self._object(found, "scenarios").items()
@@ -255,17 +235,14 @@ class _DocumentReader:
     def scenario(self, id_: str, found: object) -> ScenarioRecord:
         place = f"scenarios.{id_}"
         fields = self._object(found, place, _SCENARIO, ("trials", "passed", "values"))
-        trials = self._count(fields.get("trials"), f"{place}.trials", 1)
-        passed = self._count(fields.get("passed"), f"{place}.passed", 0)
+        trials = self._count(fields["trials"], f"{place}.trials", 1)
+        passed = self._count(fields["passed"], f"{place}.passed", 0)
         if passed > trials:
-            self.refuse(f"{place}.passed", passed, f"at most {trials}")
-        if fields.get("bare", True) is not True:
-            self.refuse(f"{place}.bare", fields["bare"], "true")
+            raise self.refusal(f"{place}.passed", passed, f"at most {trials}")
         columns = self._object(fields.get("columns", {}), f"{place}.columns")
         values = {
-            name: number
-            for name, item in self._object(fields.get("values", {}), f"{place}.values").items()
-            if (number := self._amount(name, item, f"{place}.values.{name}")) is not None
+            name: self._amount(name, item, f"{place}.values.{name}")
+            for name, item in self._object(fields["values"], f"{place}.values").items()
         }
         lone = set(self._texts(fields.get("lone", []), f"{place}.lone"))
         if fields.get("bare"):  # the first version wrote this for an error without any expectation
@@ -281,28 +258,21 @@ class _DocumentReader:
                 name: tuple(self._rank(item, f"{place}.ranks.{name}") for item in self._list(items, place))
                 for name, items in self._object(fields.get("ranks", {}), f"{place}.ranks").items()
             },
-            weight=self._number(fields.get("weight", ONE), f"{place}.weight", _is_weight) or ONE,
+            weight=self._number(fields.get("weight", ONE), f"{place}.weight", _is_weight),
             cluster=self._text(fields.get("cluster"), f"{place}.cluster"),
             lone=frozenset(lone),
             valueless=frozenset(self._texts(fields.get("valueless", []), f"{place}.valueless")),
         )
 
-    def _amount(self, column: str, found: object, place: str) -> Fraction | None:
+    def _amount(self, column: str, found: object, place: str) -> Fraction:
         if column in SHARES:
             return self._number(found, place, lambda n: 0 <= n <= 1)
-        if column in AMOUNTS:
-            return self._number(found, place, lambda n: 0 <= n <= _LARGEST)
-        if not column.startswith(EXTRA):
-            self.refuse(place, f"the measure {column!r}", "one that Highbar knows")
-            return None
-        return self._number(found, place, _is_of_a_trial)
+        if column not in AMOUNTS and not column.startswith(EXTRA):
+            raise self.refusal(place, f"the measure {column!r}", "one that Highbar knows")
+        return self._number(found, place, lambda n: abs(n) <= _LARGEST and (n >= 0 or column not in AMOUNTS))
 
     def _rank(self, found: object, place: str) -> Fraction | None:
-        return None if found is None else self._number(found, place, _is_of_a_trial)
-
-
-def _is_of_a_trial(number: Fraction) -> bool:
-    return abs(number) <= _LARGEST
+        return None if found is None else self._number(found, place, lambda n: abs(n) <= _LARGEST)
 
 
 def _is_weight(number: Fraction) -> bool:

@@ -1,7 +1,7 @@
 """Forms: a value of the model ↔ JSON, and the JSON Schema of that JSON, each described once.
 
 A `Form` has three parts that must agree: a writer, a reader, and a schema. Documents are composed of forms, so that no
-part can be changed alone. Reading is strict, and finds all faults of a document at once.
+part can be changed alone. Reading is strict, and ends at the first fault.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any, NamedTuple, get_args
@@ -267,16 +267,13 @@ def read_object(found: Any) -> Mapping[str, Any]:
 
 
 def read_members(found: Any, members: Mapping[Any, Callable[[Any, Context], Any]], context: Context) -> dict[Any, Any]:
-    """The members of an object or array, read. Raises DamagedError with the faults of all of them."""
+    """The members of an object or array, read. Raises DamagedError at the first one that is wrong."""
     values: dict[Any, Any] = {}
-    faults: list[tuple[Path, str]] = []
     for name, read in members.items():
         try:
             values[name] = read(_member(found, name), context)
         except DamagedError as error:
-            faults += error.below(name)
-    if faults:
-        raise DamagedError(*faults)
+            raise DamagedError(*error.below(name)) from None
     return values
 
 
@@ -300,17 +297,3 @@ def document_value(found: object) -> str:
         else ascii(found)
     )
     return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…"
-
-
-def differences(written: Any, found: Any) -> Iterable[tuple[Path, str]]:
-    """The places where a document differs from what would be written for the value that was read from it."""
-    # An object may have more members than are written: a later version may add some.
-    if isinstance(written, dict) and isinstance(found, dict) and written.keys() <= found.keys():
-        return [((key, *path), why) for key in written for path, why in differences(written[key], found[key])]
-    if isinstance(written, list) and isinstance(found, list) and len(written) == len(found):
-        pairs = enumerate(zip(written, found, strict=True))
-        return [((index, *path), why) for index, pair in pairs for path, why in differences(*pair)]
-    if written == found:
-        return []
-    rest = document_value(written)
-    return [((), f"found {document_value(found)}, but the rest of the document says {rest}")]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -337,8 +336,8 @@ def is_run_folder(path: Path) -> bool:
 def read_run_document(folder: Path) -> RunDocument:
     """The `run.json` of a folder, in any state of the run, if it fits the journal.
 
-    Raises InputError if the run has not ended, if the document is damaged or contradicts itself, or if the journal has
-    another size than it says: then the run was resumed and has not ended, or somebody changed a file.
+    Raises InputError if the run has not ended, if the document is damaged, or if the journal has another size than it
+    says: then the run was resumed and has not ended, or somebody changed a file.
     """
     if is_run_folder(folder) and not (folder / DOCUMENT).exists():
         raise _unfinished(folder, "the run has not ended: it is still going on, or was killed")
@@ -354,7 +353,8 @@ def read_document(folder: Path) -> RunDocument:
     """The `run.json` of a folder, even if the run was resumed since. Raises InputError if it is damaged."""
     hint = f"highbar run --resume {shlex.quote(str(folder))} writes it anew, if you remove it"
     stored = reading.read_stored(folder / DOCUMENT, SCHEMA, hint)
-    return stored.read(_read)
+    document: RunDocument = stored.read(lambda content: _RUN.read({**_ADDED, **content}, Context()))
+    return document
 
 
 def _unfinished(folder: Path, message: str) -> InputError:
@@ -368,29 +368,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
-
-
-def _read(content: Mapping[str, Any]) -> RunDocument:
-    document: RunDocument = _RUN.read({**_ADDED, **content}, Context())
-    faults = list(_contradictions(document))
-    if faults:
-        raise DamagedError(*faults)
-    return document
-
-
-def _contradictions(document: RunDocument) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Contradictions that no run writes; for example, every planned trial has an end and one row of results."""
-    planned = document.planned.trials
-    for place, found in (("done", document.done.trials), ("results", document.results.rows)):
-        if found != planned:
-            yield (place,), f"found {found} trials, but {planned} were planned"
-    for name in ("answered", "errors", "undecided"):
-        if getattr(document.retried, name) > getattr(document.done, name):
-            yield ("retried", name), "more than there are in all"
-    number, shards = document.chosen.shard or (1, 1)
-    if not 1 <= number <= shards:
-        yield ("chosen", "shard"), f"found {number} of {shards}"
-    if document.whole and document.chosen != Chosen():
-        yield ("whole",), "found true, but scenarios were chosen"
-    if document.is_finished and document.ended is None:
-        yield ("ended",), f"found null, but the state is {document.state}"

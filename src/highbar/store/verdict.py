@@ -6,7 +6,7 @@ all scenarios, the details of the HTML report, and the numbers behind the chance
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -47,10 +47,8 @@ from highbar.store.forms import (
     Context,
     DamagedError,
     Form,
-    Path,
     by_metric,
     constant,
-    differences,
     field,
     for_metric,
     list_of,
@@ -273,7 +271,6 @@ _NO_POLICY = object_of(
     description="No policy was found, so nothing was judged: exit code 2.",
 )
 _REFUSAL = refusal_form(SCHEMA)
-_SEVERITY: Mapping[str | None, int] = {"pass": 0, "inconclusive": 1}  # of a verdict or an outcome; of all others 2
 
 
 def schema() -> dict[str, Any]:
@@ -326,8 +323,8 @@ def save(verdict: Verdict, path: str | PathLike[str]) -> None:
 def read_verdict(path: str | PathLike[str]) -> Verdict:
     """The verdict in a file that `Verdict.save` or `--output verdict.json` wrote; saving it gives the same bytes.
 
-    Raises InputError, with file and line, if the file is not such a document, is damaged or contradicts itself, was
-    written by a newer version of Highbar, or says only why nothing could be judged.
+    Raises InputError, with file and line, if the file is not such a document, is damaged, was written by a newer
+    version of Highbar, or says only why nothing could be judged.
     """
     return read_stored_verdict(reading.read_stored(path, SCHEMA))
 
@@ -341,7 +338,6 @@ def read_stored_verdict(document: reading.StoredDocument) -> Verdict:
 
 
 def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
-    """The verdict in a document, accepted only if writing it gives the same document."""
     try:
         verdict: Verdict = form.read(content, Context())
         # Numbers are read by the thresholds of the rules, and rules by the values of metrics: so read three times.
@@ -349,23 +345,7 @@ def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
             verdict = form.read(content, _context(verdict))
     except OverflowError as error:
         raise DamagedError(((), "a number that no verdict has: beyond 1e308")) from error
-    faults = list(differences(form.write(verdict, _context(verdict)), content)) or list(_contradictions(verdict))
-    if faults:
-        raise DamagedError(*faults)
     return verdict
-
-
-def _contradictions(verdict: Verdict) -> Iterator[tuple[Path, str]]:
-    """Faults of a verdict that is better than a blocking rule or the bar at the ref, or that passes without a rule."""
-    blocking = ((index, rule) for index, rule in enumerate(verdict.rules) if rule.level == "blocking")
-    judged: dict[Path, str] = {("rules", index, "outcome"): rule.outcome for index, rule in blocking}
-    if verdict.against is not None and not verdict.against.accepted:
-        judged["against", "verdict"] = verdict.against.verdict
-    for path, found in judged.items():
-        if _SEVERITY.get(found, 2) > _SEVERITY.get(verdict.verdict, 2):
-            yield path, f"found {found}, but the verdict is {verdict.verdict}"
-    if verdict.verdict == "pass" and not verdict.rules:
-        yield ("rules",), "found no rule, but the verdict is pass"
 
 
 def _refuse(document: reading.StoredDocument) -> None:

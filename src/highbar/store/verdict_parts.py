@@ -25,6 +25,7 @@ from highbar.store.forms import (
     TEXTS,
     WHOLE,
     Context,
+    DamagedError,
     Form,
     field,
     list_of,
@@ -130,9 +131,12 @@ STOPPING = optional(
 
 
 def _run(fields: dict[str, Any], _context: Context) -> SequentialRun:
-    """The struct from its fields. What was saved follows from the rest; the verdict's reader refuses other numbers."""
-    del fields["saved"], fields["saved_trials"]
-    return SequentialRun(**fields)
+    """The struct from its fields. What was saved follows from the rest; other numbers are refused."""
+    saved = fields.pop("saved"), fields.pop("saved_trials")
+    run = SequentialRun(**fields)
+    if saved != (run.saved, run.saved_trials):
+        raise DamagedError((("saved",), f"found {saved[0]}, but the rest of the document says {run.saved}"))
+    return run
 
 
 SEQUENTIAL = optional(

@@ -196,7 +196,6 @@ def line_of(text: str, part: str) -> int:
             "counts.scenarios: found 50.5, wanted a whole number",
         ),
         ('"confidence": 0.95', '"confidence": "0.95"', '"confidence"', "confidence: found '0.95', wanted a number"),
-        ('"verdict": "fail"', '"verdict": "pass"', '"outcome": "fail"', "but the verdict is pass"),
         (
             '"verdict": "fail"',
             '"verdict": "PASS"',
@@ -216,51 +215,6 @@ def test_a_damaged_document_is_refused_with_its_line(tmp_path, before, after, pa
     assert problem.line == (line_of(text, part) if part else problem.line)
     assert problem.line
     assert problem.hint
-
-
-def test_every_fault_is_said_at_once_but_not_without_end(tmp_path):
-    text = DOCUMENT.replace('"level": "blocking"', '"level": 1').replace('"fragile": false', '"fragile": 0')
-    assert 5 < len(refused(tmp_path, text)) <= 20
-
-
-def test_a_rule_that_contradicts_itself_is_refused(tmp_path):
-    content = json.loads(DOCUMENT)
-    content["rules"][0]["scenarios"] = None
-    (problem, *_) = refused(tmp_path, json.dumps(content, indent=2))
-    assert "but the rest of the document says null" in problem.message
-
-
-def test_a_pass_without_a_rule_is_refused(tmp_path):
-    content = json.loads(DOCUMENT) | {"verdict": "pass", "rules": []}
-    (problem, *_) = refused(tmp_path, json.dumps(content, indent=2))
-    assert "found no rule, but the verdict is pass" in problem.message
-
-
-AGAINST = {"ref": "main", "commit": "c" * 40, "policy": {"file": "highbar.yaml", "sha256": None}, "weakened": []}
-AGAINST |= {"difference": "", "digest": None, "accepted": False}
-
-
-@pytest.mark.parametrize(
-    ("verdict", "outcome", "against", "fault"),
-    [
-        ("pass", "pass", "fail", "against.verdict: found fail, but the verdict is pass"),
-        ("pass", "pass", "inconclusive", "against.verdict: found inconclusive, but the verdict is pass"),
-        ("inconclusive", "pass", "fail", "against.verdict: found fail, but the verdict is inconclusive"),
-        ("inconclusive", "undefined", None, "rules[0].outcome: found undefined, but the verdict is inconclusive"),
-        ("pass", "inconclusive", None, "rules[0].outcome: found inconclusive, but the verdict is pass"),
-        ("fail", "pass", "pass", None),
-        ("inconclusive", "inconclusive", "pass", None),
-    ],
-)
-def test_a_verdict_that_is_better_than_what_it_rests_on_is_refused(tmp_path, verdict, outcome, against, fault):
-    content = json.loads(DOCUMENT) | {"verdict": verdict, "against": against and {**AGAINST, "verdict": against}}
-    content["rules"] = [{**content["rules"][0], "level": "blocking", "outcome": outcome}]
-    text = json.dumps(content, indent=2)
-    if fault is not None:
-        assert [problem.message for problem in refused(tmp_path, text)] == [fault]
-    else:
-        (tmp_path / "verdict.json").write_text(text)
-        assert highbar.read_verdict(tmp_path / "verdict.json").verdict == verdict
 
 
 def test_a_number_beyond_every_float_is_refused(tmp_path):
@@ -329,9 +283,8 @@ def test_the_reader_is_as_strict_as_the_schema(tmp_path, key, value, message):
 def test_a_document_without_a_policy_has_no_rules(tmp_path):
     content = json.loads(DOCUMENT) | {"verdict": None, "policy": None, "advice": [], "problems": []}
     assert not SCHEMA.is_valid(content)
-    found = [problem.message for problem in refused(tmp_path, json.dumps(content))]
-    assert any("rules: found a list of" in message for message in found)
-    assert "problems: found a list of 0, wanted at least 1" in found
+    (problem,) = refused(tmp_path, json.dumps(content))
+    assert "rules: found a list of" in problem.message
 
 
 def test_further_fields_pass_as_the_schema_promises(tmp_path):
@@ -351,8 +304,8 @@ def test_a_document_of_a_quarantine_that_the_history_chose_is_still_read(tmp_pat
 
 
 @given(st.data())
-def test_no_damage_is_read_as_something_else(data):
-    """One value of a real document replaced by another: refused, or still written as it was found."""
+def test_any_damage_is_refused_or_read_as_a_document_that_the_schema_allows(data):
+    """One value of a real document replaced by another. The owner of a file can edit it; nothing crashes."""
     content = json.loads(DOCUMENT)
     place, key = data.draw(st.sampled_from(list(places(content))))
     place[key] = data.draw(st.sampled_from([None, True, -1, 0.5, math.pi, "x", "pass", [], {}, ["x"], {"x": "y"}]))
@@ -363,8 +316,7 @@ def test_no_damage_is_read_as_something_else(data):
             again = document.write(highbar.read_verdict(path))
         except InputError:
             return
-    assert again == content
-    SCHEMA.validate(content)
+    SCHEMA.validate(again)
 
 
 def places(value):
