@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +16,7 @@ import pytest
 from tests import faulty_server as faulty
 from tests.faulty_server import serving
 from tests.judge_server import Asked, JudgeStep, judging, slow
-from tests.patience import wait_for
+from tests.patience import PATIENCE, wait_for
 from tests.runs.projects import Project, descendants, finished, python_project, scenarios
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -107,6 +109,38 @@ def test_a_call_that_takes_longer_than_that_is_still_late(tmp_path: Path) -> Non
             finished(process)
     assert project.done() == (0, TRIALS, 0)
     assert {row["error"] for row in project.rows()} == {"timed out after 2 s"}
+
+
+CHECKS = """
+import sys, time
+from pathlib import Path
+from highbar.running.functions import CheckFunctions
+with CheckFunctions(Path("."), limit=2.0) as functions:
+    functions("own:is_polite")({})
+    print(functions("own:takes")(float(sys.argv[1])))
+"""
+FUNCTIONS = """
+import pathlib, time
+def is_polite(answer): return True
+def takes(seconds):
+    pathlib.Path("begun").touch()
+    time.sleep(seconds)
+    return True
+"""
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("seconds", "said"), [(1.2, "True"), (600, "FunctionFailed: took longer than 2 s")])
+def test_functions_of_checks_get_the_time_back_once(tmp_path: Path, seconds: float, said: str, whole: bool) -> None:
+    (tmp_path / "own.py").write_text(FUNCTIONS, "utf-8")
+    command = [sys.executable, "-c", CHECKS, str(seconds)]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        wait_for((tmp_path / "begun").exists, "nothing was called")
+        time.sleep(0.3)
+        stop({process.pid, *(descendants(process.pid) if whole else ())})
+        assert process.communicate(timeout=PATIENCE)[0].strip().endswith(said)
 
 
 def test_calls_of_a_judge_get_the_time_back(tmp_path: Path) -> None:

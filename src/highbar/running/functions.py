@@ -18,6 +18,7 @@ from highbar.checks.applying import FunctionFailed
 from highbar.errors import InputError, Problem
 from highbar.running.child import frames
 from highbar.running.child.process import LONGEST_END, LONGEST_START, FunctionProcess
+from highbar.running.standing_still import StandingStill
 from highbar.running.watched import Elsewhere, Fact, facts_in
 
 LONGEST_CALL = 30.0
@@ -28,6 +29,8 @@ _LONGEST_FAREWELL = 2.0
 """Seconds that the process may take to exit, for example for exit handlers of the functions."""
 _LONGEST_DYING = 5.0
 """Seconds that a process which closed its pipe may take to exit."""
+_LOOK = 0.5
+"""Seconds between two looks at whether we stood still; less than `standing_still` calls that."""
 
 
 class CheckFunctions:
@@ -101,7 +104,7 @@ class CheckFunctions:
         try:
             process = self._process or self._start_process()
             message = frames.encoded(frames.CALL, self._calls, 0.0, request)
-            return self._answer(process, message, time.monotonic() + limit)
+            return self._answer(process, message, limit)
         except TimeoutError:
             self._end()
             raise FunctionFailed(f"took longer than {limit:g} s") from None
@@ -122,8 +125,12 @@ class CheckFunctions:
         return self._process
 
     def _answer(self, process: FunctionProcess, request: bytes, limit: float) -> frames.Message:
-        """Write the request, and read its answer. Raises EOFError if the process closes its pipe before that."""
+        """Write the request, and read its answer, for `limit` seconds without the time in which we stood still.
+
+        Raises EOFError if the process closes its pipe before that.
+        """
         received: list[frames.Message] = []
+        still, began = StandingStill(), time.monotonic()
 
         def receive(message: frames.Message) -> None:
             if message[0] == frames.NOTED:
@@ -134,7 +141,7 @@ class CheckFunctions:
         # Reads while it still writes: otherwise two full pipes would make both processes wait forever.
         rest = memoryview(request)
         while not received:
-            ready = _wait_for(process, limit, writing=bool(rest))
+            ready = _wait_for(process, still.due(began, limit), writing=bool(rest))
             if process.requests in ready and rest:
                 with suppress(BrokenPipeError):  # the end of the replies, read below, says how the process ended
                     rest = rest[os.write(process.requests, rest) :]
@@ -159,12 +166,13 @@ class CheckFunctions:
 
 
 def _wait_for(process: FunctionProcess, limit: float, *, writing: bool) -> set[int]:
-    """The pipes that are ready. Raises TimeoutError if the limit, a time of the monotonic clock, comes first."""
+    """The pipes that are ready, if any is soon. Raises TimeoutError after the limit, a time of the monotonic clock."""
     waiting = select.poll()  # not `select`, which fails for file descriptors from 1,024 on
     waiting.register(process.replies, select.POLLIN)
     if writing:
         waiting.register(process.requests, select.POLLOUT)
-    ready = waiting.poll(max(0.0, limit - time.monotonic()) * 1000)
-    if not ready:
+    left = limit - time.monotonic()
+    ready = waiting.poll(min(max(0.0, left), _LOOK) * 1000)
+    if not ready and left <= 0:
         raise TimeoutError
     return {file for file, _ in ready}
