@@ -43,9 +43,11 @@ def test_a_check_with_too_little_says_so_in_one_line(tmp_path: Path, kind: str, 
     assert "internal error" not in done.err
 
 
-def test_a_run_without_a_thread_of_its_own_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_run_without_a_thread_of_its_own_says_so(tmp_path: Path, most: int) -> None:
+    """The process of the agent comes first: a module that cannot be loaded leaves no folder. With 3 it has all."""
     python_project(tmp_path, AGENT, scenarios(2))
-    done = run_limited(tmp_path, "processes", 1, *RUN, "--quiet")
+    done = run_limited(tmp_path, "processes", most, *RUN, "--quiet")
     assert (done.exit, done.out, done.err.count("\n")) == (4, "", 1)
     assert "no more threads or processes; raise the limit" in done.err
     assert not (tmp_path / "out").exists()
