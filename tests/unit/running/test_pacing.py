@@ -71,6 +71,7 @@ LIMITS = [
     pytest.param(lambda: Bucket(2, 2), 2, 100, {}, id="2 per second"),
     pytest.param(lambda: Bucket(2, 1), 2, 100, {}, id="2 per second, evenly"),
     pytest.param(lambda: Bucket(50, 50), 50, 2000, {}, id="50 per second"),
+    pytest.param(lambda: Bucket(50, 5), 50, 2000, {"concurrency": 64}, id="50 per second, 5 at once"),
     pytest.param(lambda: Bucket(0.5, 1), 0.5, 40, {}, id="30 per minute"),
     pytest.param(lambda: Window(60, 30), 2, 180, {}, id="60 per 30 seconds"),
     pytest.param(lambda: Window(60, 30), 2, 180, {"concurrency": 8}, id="60 per 30 seconds, 8 at once"),
