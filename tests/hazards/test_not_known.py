@@ -137,6 +137,48 @@ def test_an_unjudged_trial_never_passes_and_what_it_says_and_is_bad_stays_bad(tm
         assert (verdict["counts"]["unjudged"], verdict["counts"]["undecided"]) == (1, 0)
 
 
+OWN = {"name": "mean_latency", "formula": "mean(latency_ms)", "unit": "ms", "better": "lower"}
+UNBOUNDED = {
+    "latency": ({"latency_p95": "500ms"}, {"latency_ms": 3}),
+    "normalized latency": ({"normalized_latency": "≤ 50%"}, {"latency_ms": 3}),
+    "cost": ({"cost_per_pass": "≤ 1"}, {"cost_usd": 0.1}),
+    "tokens": ({"token_efficiency": "≥ 0.1"}, {"tokens_used": 5, "quality_score": 0.8}),
+    "own": ({"mean_latency": "≤ 500ms"}, {"latency_ms": 3}),
+}
+NOT_RUN = {"unjudged": "not run: HTTP 503", "expected_behaviors": ["x"]}
+
+
+@pytest.mark.parametrize("where", [{}, {"category": "edge_case"}])
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_what_has_no_value_because_nothing_was_answered_is_inconclusive_and_never_passes(tmp_path, name, where):
+    """Not the agent's: that of a run which was cut short, also if only a part of it was."""
+    thresholds, known = UNBOUNDED[name]
+    (metric, threshold), *_ = thresholds.items()
+    chosen = {"where": where} if where else {}
+    policy = {"metrics": [OWN], "rules": [{"metric": metric, "threshold": threshold, **chosen}]}
+    answered = {"expected_behaviors": ["x"], "behaviors": ["x"], "category": "edge_case", **known}
+    left = rows(3, **NOT_RUN, category="edge_case")
+    judged(check(tmp_path, left, policy), "inconclusive")
+    judged(check(tmp_path, [*left, {"id": "A", **answered}], policy), "inconclusive")
+    judged(check(tmp_path, [{"id": "A", **answered}], policy), "pass")
+    # An answer that does not say it, a crash and an answer that was never asked for it are no such reason.
+    judged(check(tmp_path, [*left, {"id": "A", "error": "crash", "category": "edge_case"}], policy), "fail")
+    judged(check(tmp_path, [*left, {"id": "A", "passed": True, "category": "edge_case"}], policy), "fail")
+
+
+def test_what_no_answer_could_give_is_still_undefined(tmp_path):
+    for metric in ("safety_rate", "pass_at_2"):
+        judged(check(tmp_path, rows(3, **NOT_RUN), {"thresholds": {"blocking": {metric: "90%"}}}), "fail")
+
+
+def test_a_composite_of_which_nothing_was_answered_is_inconclusive(tmp_path):
+    formula = "behavior_coverage × 0.5 + (1 - normalized_latency) × 0.5"
+    condition = "final_score ≥ 0.85 AND pass_rate ≥ 90%"
+    policy = {"composite": {"formula": formula, "pass": condition}}
+    judged(check(tmp_path, rows(3, **NOT_RUN), policy), "inconclusive")
+    judged(check(tmp_path, [*rows(3, **NOT_RUN), {"id": "A", "error": "crash"}], policy), "fail")
+
+
 def test_of_an_unjudged_trial_only_what_it_says_is_known(tmp_path):
     policy = {"thresholds": {"blocking": {"behavior_coverage": "≥ 90%", "error_rate": "≤ 0%"}}}
     row = {"id": "A", "unjudged": "x", "expected_behaviors": ["a", "b"], "output": "said"}

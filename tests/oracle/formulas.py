@@ -37,8 +37,7 @@ TOKEN = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<percent>\s*%)?|[A-Za-z_]\w*|>=
 @functools.cache
 def translated(formula: str) -> str:
     """The guide's notation as Python over fractions."""
-    formula = "percentile(latency_ms, 95%)" if formula == "95th percentile of response times" else formula
-    formula = COLUMN_CALL.sub(lambda call: f"{call[1]}('{call[2]}'", formula)
+    formula = COLUMN_CALL.sub(lambda call: f"{call[1]}('{call[2]}'", as_a_call(formula))
 
     def python(token: re.Match[str]) -> str:
         if token["number"]:
@@ -47,6 +46,16 @@ def translated(formula: str) -> str:
 
     parts = re.split(r"('[a-z_]+')", formula)
     return " ".join("".join(part if part.startswith("'") else TOKEN.sub(python, part) for part in parts).split())
+
+
+def as_a_call(formula: str) -> str:
+    """The guide's one formula in words as a call."""
+    return "percentile(latency_ms, 95%)" if formula == "95th percentile of response times" else formula
+
+
+def calls_in(formula: str) -> list[str]:
+    """Each mean, sum or percentile of a column in a formula."""
+    return re.findall(r"\b(?:weighted_mean|mean|sum|percentile)\([^()]*\)", as_a_call(formula))
 
 
 def names_in(formula: str, settings: Settings) -> list[str]:

@@ -210,10 +210,12 @@ def threshold_rule(group: Group, level: str, metric: str, given: Any, where: Any
     unit, lower = unit_and_direction(metric, group.settings)
     bound = read_threshold(given, unit, lower=lower)
     least = given.get("min_scenarios", 0) if isinstance(given, Mapping) else 0
-    answer = group.where(where).answer(metric)
+    chosen = group.where(where)
+    answer = chosen.answer(metric)
     best = answer.best if answer.undecided else answer.value
     enough = answer.scenarios >= least
-    outcome = combined(*(value_outcome(value, bound, enough=enough) for value in (answer.value, best)))
+    ends = [value_outcome(value, bound, enough=enough) for value in (answer.value, best)]
+    outcome = combined(*ends, is_not_judged=chosen.at_best.is_not_judged(metric))
     return RuleOutcome(level, outcome, metric, bound, answer)
 
 
@@ -226,9 +228,14 @@ def value_outcome(value: Fraction | None, bound: Bound, *, enough: bool) -> str:
     return "pass" if enough else "inconclusive"
 
 
-def combined(worst: str, best: str) -> str:
-    """A rule computed twice: pass in both is pass, in one inconclusive, in neither what it is at worst."""
+def combined(worst: str, best: str, *, is_not_judged: bool) -> str:
+    """A rule computed twice: pass in both is pass, in one inconclusive, in neither what it is at worst.
+
+    But if it is undefined even at best because trials were not judged, and for no other reason, nobody knows.
+    """
     passes = [worst, best].count("pass")
+    if passes == 0 and best == "undefined" and is_not_judged:
+        return "inconclusive"
     return worst if passes in (0, 2) else "inconclusive"
 
 
@@ -322,7 +329,8 @@ def matches(name: str, pattern: str) -> bool:
 
 def composite_outcome(group: Group, condition: str) -> str:
     """The condition with undecided trials at their worst, and at their best; and nowhere in between may it fail."""
-    outcome = combined(condition_outcome(group, condition), condition_outcome(group.at_best, condition))
+    ends = condition_outcome(group, condition), condition_outcome(group.at_best, condition)
+    outcome = combined(*ends, is_not_judged=group.at_best.is_not_judged(condition))
     if outcome == "pass" and any(condition_outcome(mixed, condition) != "pass" for mixed in group.mixed(condition)):
         return "inconclusive"
     return outcome

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
 
-from tests.oracle.formulas import FORMULAS, columns_in, names_in, translated
+from tests.oracle.formulas import FORMULAS, calls_in, columns_in, names_in, translated
 from tests.oracle.scenarios import Scenario
 from tests.oracle.trials import CELLS, RATE_UNKNOWN, Column, Ends, Settings, Trial, known, once
 
@@ -67,6 +67,10 @@ def lower_is_better(name: str, settings: Settings) -> bool:
 
 class UndefinedError(Exception):
     """A value does not exist; the text is the kind of reason."""
+
+
+class NotJudgedError(UndefinedError):
+    """A value does not exist, and only because trials say `unjudged`: nothing else lacks it."""
 
 
 # --- groups of scenarios -------------------------------------------------------------------------
@@ -187,7 +191,7 @@ class Group(Mapping[str, Any]):
         """For each scenario that has part in a measure, its mean over the trials that have, at this end."""
         parts = self.parts(key)
         if not parts:
-            raise UndefinedError(f"no data: {key}")
+            raise self.nothing(key)
         bound = self.bound_for(key, [part for of_one in parts.values() for part in of_one])
         values = {name: [self.at_end(key, part, bound) for part in of_one] for name, of_one in parts.items()}
         return {name: sum(have, Fraction(0)) / len(have) for name, have in values.items()}
@@ -205,7 +209,7 @@ class Group(Mapping[str, Any]):
             return own.ends
         recorded = [trial.number(column) for s in self.scenarios for trial in s.trials]
         if limit is None or any(number > limit for number in recorded if number is not None):
-            raise UndefinedError(f"no bound for {column}")
+            raise self.lacking(f"no bound for {column}", key)
         return Ends(limit, Fraction(0))
 
     def at_end(self, key: str, part: Part, bound: Ends | None) -> Fraction:
@@ -252,11 +256,47 @@ class Group(Mapping[str, Any]):
                     number = getattr(part, end, None)
                     values.append(worst if trial.error else ends if number is None else number)
         if not values:
-            raise UndefinedError(f"no data: {key}")
+            raise self.nothing(key)
         found = sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
         if isinstance(found, float):
-            raise UndefinedError("an error stands at the rank")
+            raise self.lacking("an error stands at the rank", key)
         return found
+
+    def nothing(self, key: str) -> UndefinedError:
+        """Why a measure has no data: because no trial here was judged, or because those that were do not say it."""
+        trials = [trial for s in self.scenarios for trial in s.trials]
+        is_open = bool(trials) and all(trial.unjudged and not trial.error for trial in trials)
+        return (NotJudgedError if is_open else UndefinedError)(f"no data: {key}")
+
+    def lacking(self, why: str, key: str) -> UndefinedError:
+        """Why numbers that are not there leave a measure undefined: trials were not judged, or crashed."""
+        trials = [trial for s in self.scenarios for trial in s.trials]
+        unjudged = sum(1 for trial in trials if trial.unjudged)
+        is_open = 0 < self.having(key)[2] <= unjudged and not any(trial.error for trial in trials)
+        return (NotJudgedError if is_open else UndefinedError)(why)
+
+    def is_not_judged(self, formula: str) -> bool:
+        """Whether some measure in a formula has no value, and each of these only because trials were not judged."""
+        return set(self.kinds_of_absence(formula)) == {NotJudgedError}
+
+    def kinds_of_absence(self, formula: str) -> Iterator[type[UndefinedError]]:
+        """Of each measure without a value that a formula comes down to, the kind of reason."""
+        for name in names_in(formula, self.settings):
+            inner = None if REPEATED.fullmatch(name) else self.formula(name)
+            if inner is not None:
+                yield from self.where(self.settings.metrics.get(name, {}).get("where")).kinds_of_absence(inner)
+            else:
+                yield from self.kind_of_absence(lambda name=name: self[name])  # type: ignore[misc]
+        for call in calls_in(formula):
+            yield from self.kind_of_absence(lambda call=call: self.evaluate(call))  # type: ignore[misc]
+
+    @staticmethod
+    def kind_of_absence(value: Callable[[], Any]) -> Iterator[type[UndefinedError]]:
+        """The kind of reason why there is no value; nothing if there is one."""
+        try:
+            value()
+        except UndefinedError as absent:
+            yield type(absent)
 
     def unknown_in_a_percentile(self, own: Column | None, worst: float, end: End) -> Fraction | float:
         """Where an undecided trial without the number ranks at an end."""

@@ -16,17 +16,18 @@ from tests.oracle.comparing import as_json, differences
 from tests.oracle.files import WRITERS
 from tests.oracle.judging import judge
 from tests.oracle.policies import policy_of, suite_of
-from tests.oracle.suites import examples, recorded, rows_of, seeded
+from tests.oracle.suites import SCENARIO_COLUMNS, Row, examples, recorded, rows_of, seeded
 
 pytestmark = pytest.mark.slow
 
+DESCRIPTIVE = {"id", "trial", *SCENARIO_COLUMNS, "expected_behaviors", "must_not", "expected", "agent_version"}
 EXITS = {"pass": 0, "fail": 1, "inconclusive": 3}
 GENERATED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-def compare(random: Random, *, scenarios: int) -> None:
-    """One generated suite and policy through the Python API."""
-    rows = rows_of(random, scenarios=scenarios)
+def compare(random: Random, *, scenarios: int, cut: float = 0) -> None:
+    """One generated suite and policy through the Python API; a part `cut` of the trials was not run."""
+    rows = [not_run(row) if random.random() < cut else row for row in rows_of(random, scenarios=scenarios)]
     suite = suite_of(random, rows)
     policy = policy_of(random, rows, suite)
     judged = judge(rows, policy, suite)
@@ -40,6 +41,11 @@ def compare(random: Random, *, scenarios: int) -> None:
     assert not wrong, "\n".join([*wrong, *map(repr, rows), json.dumps(policy, ensure_ascii=False)])
 
 
+def not_run(row: Row) -> Row:
+    """The trial as a run leaves it that was cut short before it."""
+    return {column: row[column] for column in row if column in DESCRIPTIVE} | {"unjudged": "not run"}
+
+
 @settings(max_examples=20, suppress_health_check=GENERATED)
 @given(recorded())
 def test_small_suites_are_judged_as_the_oracle_judges_them(random):
@@ -50,6 +56,13 @@ def test_small_suites_are_judged_as_the_oracle_judges_them(random):
 @given(seeded())
 def test_large_suites_are_judged_as_the_oracle_judges_them(random):
     compare(random, scenarios=25)
+
+
+@pytest.mark.parametrize("cut", [0.5, 1])
+@examples(12)
+@given(random=seeded())
+def test_runs_that_were_cut_short_are_judged_as_the_oracle_judges_them(cut, random):
+    compare(random, scenarios=5, cut=cut)
 
 
 @examples(6)

@@ -138,6 +138,8 @@ POLICIES = {
     "accuracy": {"accuracy": "90%"},
     "errors": {"error_rate": "≤ 1%"},
     "violations": {"violation_rate": "0%"},
+    "latency": {"latency_p95": "500ms"},
+    "cost": {"cost_per_pass": "≤ 1"},
 }
 
 

@@ -66,11 +66,22 @@ def judge_by_all_evidence(rule: Rule, evidence: Evidence) -> RuleResult:
         return worst
     at_best = _judge(rule, evidence.best)
     settled = combine_ends(worst, at_best, evidence.undecided.get(rule.name, ()))
+    if at_best.outcome == "undefined" and worst.outcome != "pass" and _is_unjudged(rule, evidence.best):
+        settled = _reopened(settled, f"{settled.reason}; trials that are not judged may still give it a value")
     if settled.outcome == "pass" and _open_between(rule, evidence, evidence.best):
         reason = f"{settled.reason}; but between the worst and the best of undecided trials it could fail"
         settled = replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
     is_certain = worst.outcome == at_best.outcome == settled.outcome and _is_certain(rule, settled, evidence)
     return replace(settled, open=not is_certain)
+
+
+def _is_unjudged(rule: Rule, best: Evidence) -> bool:
+    """Whether a rule is undefined only because trials are not judged: that is no fault of the agent, and no pass."""
+    if isinstance(rule, BaselineRule | StepRule):
+        compared = best.baseline
+        if compared is None or compared.problem or compared.base_value(rule.metric, rule.where).value is None:
+            return False
+    return best.measured.is_unjudged(rule)
 
 
 def _is_certain(rule: Rule, settled: RuleResult, evidence: Evidence) -> bool:
@@ -239,10 +250,14 @@ def combine_ends(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ..
     named = ", ".join(name_of(trial) for trial in undecided)
     more = ", …" if len(undecided) >= MOST_NAMED else ""
     reason = f"{worst.reason}; it depends on undecided trials ({named}{more}): at best, {best.reason}"
-    # More scenarios would not settle this, and the chances of a second run do not cover these trials.
+    return _reopened(settled, reason)
+
+
+def _reopened(result: RuleResult, reason: str, outcome: Outcome = "inconclusive") -> RuleResult:
+    """The result with another outcome. More scenarios do not settle it, and nothing is known about a second run."""
     return replace(
-        settled,
-        outcome="inconclusive",
+        result,
+        outcome=outcome,
         reason=reason,
         second_run=None,
         second_run_low=None,
@@ -259,15 +274,7 @@ def worse_of(result: RuleResult, first: RuleResult) -> RuleResult:
     if _WORST_FIRST.index(first.outcome) >= _WORST_FIRST.index(result.outcome):
         return result
     reason = f"by the first trial of each scenario alone, {first.reason}"
-    return replace(
-        result,
-        outcome=first.outcome,
-        reason=f"{result.reason}; {reason}",
-        second_run=None,
-        second_run_low=None,
-        more_scenarios=None,
-        outlooks=(),
-    )
+    return _reopened(result, f"{result.reason}; {reason}", first.outcome)
 
 
 def name_of(trial: Trial) -> str:

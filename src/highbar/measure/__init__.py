@@ -5,6 +5,7 @@ values              the sums of a group → its metrics, as `Measured`
 parts, scores       a formula → the ratios and percentiles in it; a score → what each of its terms adds
 intervals           the bounds of a formula's value, and whether they are known to hold
 undefined           why a metric is undefined
+unjudged            whether a rule has no value only because trials were not judged
 between             what a formula can be between the worst and the best of undecided trials
 repeated_trials     how much scenarios and single trials vary
 """

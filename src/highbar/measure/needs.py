@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar import policy as policies
 from highbar.columns import EXTRA
-from highbar.language.formula import names, relations
+from highbar.language.formula import relations
 from highbar.measure.parts import (
+    columns_of,
     counts_scenarios,
     is_share,
     is_weighted,
     measures_of,
-    metric_columns,
     of_metric,
     parts_of,
     parts_without_worse_end,
@@ -30,7 +30,6 @@ from highbar.model import (
     Better,
     Binary,
     Call,
-    Condition,
     ConditionRule,
     DriftRule,
     Expression,
@@ -56,6 +55,7 @@ from highbar.model.job import NOTHING_MORE, Wants
 from highbar.model.requests import ColumnRange, PlannedTrials, Request
 from highbar.model.rules import demands_of
 from highbar.policy.directions import ends_by_column
+from highbar.policy.metrics import measures_in
 
 MOST_SCENARIOS = 100_000
 """The most scenarios that a verdict lists if a report wants them all: about what a page or a CI system can show."""
@@ -63,6 +63,8 @@ MOST_DETAILS = 10_000
 """The most failed scenarios of which the details of a verdict list the trials."""
 
 
+OF_EVERY_TRIAL = frozenset({"passed", "error", "violated"})
+"""The columns that always have a value."""
 PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
 
 
@@ -129,11 +131,8 @@ def may_be_tried_again(rule: Rule) -> bool:
 def undecided_of(rule: Rule, policy: Policy) -> Undecided:
     """The undecided trials that the outcome of a rule depends on."""
     match rule:
-        case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule():
-            where = () if isinstance(rule, ProgressiveRule) else rule.where
-            return Undecided(tuple(dict.fromkeys(metric_columns(policy, policy.metrics[rule.metric], where))))
-        case ConditionRule():
-            return Undecided(tuple(dict.fromkeys(_of_condition(rule.condition, policy))))
+        case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule() | ConditionRule():
+            return Undecided(tuple(dict.fromkeys(columns_of(leaves_of(rule, policy)))))
         case ScenarioRule():
             return Undecided(PASSED, rule.pattern)
         case NewFailuresRule():
@@ -144,10 +143,14 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
             return Undecided(())  # these are about the judge, the policy, and decided trials
 
 
-def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:
-    for name in names(condition):
-        if name in policy.metrics:
-            yield from metric_columns(policy, policy.metrics[name])
+def leaves_of(rule: Rule, policy: Policy) -> Iterator[tuple[Name | Call, Where]]:
+    """The measures that a rule about metrics comes down to; none for any other rule."""
+    match rule:
+        case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule():
+            where = () if isinstance(rule, ProgressiveRule) else rule.where
+            yield from measures_of(policy, policy.metrics[rule.metric], where)
+        case ConditionRule():
+            yield from measures_in(rule.condition, policy.metrics)
 
 
 _SHARE = (Fraction(0), Fraction(1))
@@ -210,6 +213,7 @@ def sums_needed(policy: Policy) -> Request:
             (Term("error", where=part.where), None)
             for part in parts_without_worse_end(policy, policy.metrics[name], where)
         )
+    found.update(dict.fromkeys(_terms_of_absence(policy)))
     formulas = [of_metric(policy, policy.metrics[name], where) for name, where in named]
     for sides in _compared_sides(policy):
         formulas.append(of_metric(policy, difference(*sides)))
@@ -237,6 +241,15 @@ def sums_needed(policy: Policy) -> Request:
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
     return Request(terms=terms, percentiles=percentiles, ratios=tuple(ratios), crosses=tuple(crosses), thirds=thirds)
+
+
+def _terms_of_absence(policy: Policy) -> Iterator[Term]:
+    """Whether what has no value has none because nobody answered, or because a trial crashed."""
+    for rule in policy.rules:
+        for column, where in columns_of(leaves_of(rule, policy)):
+            if column not in OF_EVERY_TRIAL:
+                yield Term("unjudged", where=where)
+                yield Term("error", where=where)
 
 
 def difference(left: Expression, right: Expression, better: Better = "higher") -> Metric:

@@ -7,7 +7,7 @@ has only one part (`1 - normalized_latency`), its interval follows from that of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import TypeVar
 
@@ -179,10 +179,10 @@ def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[t
     return measures_in(metric.expression, policy.metrics, catalogue.narrow(where, metric.where))
 
 
-def metric_columns(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
-    """The columns that a metric uses, each with its filter on scenarios."""
-    for leaf, narrowed in measures_of(policy, metric, where):
-        wanted = catalogue.terms(leaf, narrowed)
+def columns_of(leaves: Iterable[tuple[Name | Call, Where]]) -> Iterator[tuple[str, Where]]:
+    """The columns that these measures use, each with its filter on scenarios."""
+    for leaf, where in leaves:
+        wanted = catalogue.terms(leaf, where)
         term = wanted if isinstance(wanted, Percentile) else wanted[0]
         yield "passed" if catalogue.is_repeated(term.column) else term.column, term.where
 

@@ -13,7 +13,7 @@ from highbar import catalogue
 from highbar.columns import recorded_column
 from highbar.language import formula
 from highbar.language.formula import Undefined
-from highbar.measure import between, intervals, undefined
+from highbar.measure import between, intervals, undefined, unjudged
 from highbar.measure.needs import declared_range, difference, where_of
 from highbar.measure.parts import Node, is_share, measures_of, of_metric, parts_without_worse_end
 from highbar.measure.weight_classes import Weighed, doubt_of_classes
@@ -28,6 +28,7 @@ from highbar.model import (
     Percentile,
     Policy,
     Ratio,
+    Rule,
     Term,
     Value,
     Where,
@@ -139,6 +140,10 @@ class Measured:
     def is_monotonic(self, name: str, where: Where = ()) -> bool:
         """Whether a metric is at its worst with undecided trials at their worst, and at its best at their best."""
         return self._between(self.policy.metrics[name], where) is None
+
+    def is_unjudged(self, rule: Rule) -> bool:
+        """Whether a rule has no value here only because trials were not judged."""
+        return unjudged.is_unjudged(rule, self.policy, self.group, self.lookup)
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
         """The values of a formula's names over the scenarios that `where` selects."""

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from highbar import measure
 from highbar.language.phrases import some_and_more
 from highbar.measure.intervals import rounded_end, weights_differ
-from highbar.measure.parts import is_share, is_weighted, metric_columns, of_metric
+from highbar.measure.needs import leaves_of
+from highbar.measure.parts import columns_of, is_share, is_weighted, of_metric
 from highbar.model import BaselineRule, ConditionRule, JudgeRule, Policy, Ratio, StepRule, ThresholdRule, Weights, Where
 from highbar.model.judge_quality import CorrectedShare, CorrectionMethod
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
@@ -75,10 +76,10 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
     def _thresholds(self) -> Iterator[ThresholdRule]:
         """The thresholds of metrics that a judge can change."""
         for rule in self.policy.rules:
-            if isinstance(rule, ThresholdRule):
-                metric = self.policy.metrics[rule.metric]
-                if any(column in _JUDGEABLE for column, _ in metric_columns(self.policy, metric, rule.where)):
-                    yield rule
+            if not isinstance(rule, ThresholdRule):
+                continue
+            if any(column in _JUDGEABLE for column, _ in columns_of(leaves_of(rule, self.policy))):
+                yield rule
 
     def _is_about_perfection(self, rule: ThresholdRule) -> bool:
         better = self.policy.metrics[rule.metric].better

@@ -26,6 +26,7 @@ class Table(Struct, frozen=True):
     spans: dict = field(default_factory=dict)
     unordered: frozenset = frozenset()
     failures: int | None = None
+    unjudged: bool = False
 
     def value(self, name, where=()):
         return self.values[name, where]
@@ -41,6 +42,10 @@ class Table(Struct, frozen=True):
 
     def is_monotonic(self, name, where=()):
         return (name, where) not in self.unordered
+
+    def is_unjudged(self, _rule):
+        """Whether nothing has a value only because trials were not judged."""
+        return self.unjudged
 
     def difference(self, left, right, better="higher"):
         return replace(self.differences[formula.unparse(left), formula.unparse(right)], better=better)

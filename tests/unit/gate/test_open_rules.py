@@ -29,6 +29,13 @@ def test_a_threshold_is_open_unless_both_ends_pass_or_both_fail(worst, best, is_
     assert both(value(worst, reason="no data"), value(best, reason="no data")).open is is_open
 
 
+def test_a_threshold_without_a_value_is_inconclusive_if_trials_were_only_not_judged():
+    for unjudged, outcome in ((False, "undefined"), (True, "inconclusive")):
+        one = evidence({"accuracy": value(None, reason="no data")})
+        one = replace(one, measured=replace(one.measured, unjudged=unjudged))
+        assert judge(RATE, replace(one, best=one)).outcome == outcome
+
+
 def test_nothing_is_open_if_nothing_is_undecided():
     assert not judge(RATE, evidence({"accuracy": value(None, reason="no data")})).open
 
