@@ -60,7 +60,7 @@ def page(rows: Rows) -> str:
             "  what they fail it fails) carry over. The interval is wider. If the judge hardly tells passes from failures, there is no value.",
             "- **No labels.** The rate is the judge's, and the report says that it is not calibrated.",
             "",
-            "Not corrected: `behavior_coverage`, rules of 100 %, composites and comparisons. A rule of 100 % needs a judge that misses nothing:",
+            "Not corrected: rules of 100 %, pooled coverage, composites and comparisons. A rule of 100 % needs a judge that misses nothing:",
             "demand `judge.min_specificity`.",
             "",
             "## How often the gate is wrong",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 JUDGE = "judge-1 #0123456789ab"
+TODAY = datetime.now(UTC).date()
 STATEMENT = "The reply is polite."
 
 
@@ -55,9 +57,13 @@ def labels_of(
     *,
     by: str = "ann",
     among: Sequence[Mapping[str, Any]] | None = None,
+    on: date | None = TODAY,
     **sample: Any,
 ) -> list[dict[str, Any]]:
-    """A label of each row that `observed` names, by its id or by id and trial, drawn from all rows of `among`."""
+    """A label of each row that `observed` names, by its id or by id and trial, drawn from all rows of `among`.
+
+    `on` is the day of the labels; None: they do not say it.
+    """
     everything = rows if among is None else among
     framed = [row for row in everything if "judged" in row and str(row.get("unjudged", "judge:")).startswith("judge:")]
     sizes = {stratum: sum(stratum_of(row) == stratum for row in framed) for stratum in ("passed", "failed")}
@@ -71,6 +77,7 @@ def labels_of(
         kept = {name: value for name, value in row.items() if name != "judged"}
         for name in row["judged"]["statements"]:
             label = {"id": row["id"], "trial": row.get("trial", 1), "behavior": name, "by": by}
+            label |= {} if on is None else {"on": on.isoformat()}
             answer = observed.get(key, observed.get(row["id"]))
             filled = {**drawn, "judge": row["judge"], "row": kept, "judged": row["judged"], **sample}
             found.append({**label, "observed": answer, "sample": filled})

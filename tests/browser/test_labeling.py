@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def _misdeeds(visit: Visit) -> list[str]:
 
 
 def test_a_person_labels_by_keys_from_start_to_saved_file(tmp_path: Path, open_page: Open) -> None:
+    before = datetime.now(UTC).date()
     visit = open_page(_page(tmp_path, judged_rows(2, 2)))
     page = visit.page
     _begin(page)
@@ -73,6 +75,7 @@ def test_a_person_labels_by_keys_from_start_to_saved_file(tmp_path: Path, open_p
     labels = _saved(page, tmp_path)
     assert [label.observed for label in labels.lines] == [True, False, True, False, None, True, False, True]
     assert (labels.people, len(labels.trials), labels.incomplete) == (("ada",), 4, 0)
+    assert {label.on for label in labels.lines} <= {datetime.now(UTC).date(), before}
     assert {trial.sample.stratum for trial in labels.trials} == {"passed", "failed"}
     expect(page.locator("#saved")).to_have_text("all saved")
     assert _misdeeds(visit) == []
@@ -97,6 +100,7 @@ def test_a_file_that_is_newer_than_the_answers_of_the_browser_is_kept(tmp_path: 
     lines = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
     for changed in (False, True):  # elsewhere, after the browser
         lines[0]["observed"] = other["observed"] = changed
+        lines[0]["on"] = "2026-01-02"
         write(tmp_path / "labels.jsonl", [other, *lines[:2]])
         _page(tmp_path, rows, "--labels", "labels.jsonl")
         page.reload()
@@ -105,6 +109,7 @@ def test_a_file_that_is_newer_than_the_answers_of_the_browser_is_kept(tmp_path: 
         assert [(label.id == "X", label.observed) for label in labels] == [
             (True, changed), (False, changed), (False, False), (False, True),
         ]  # fmt: skip
+        assert labels[1].on == date(2026, 1, 2), "the day of the newer answer"
     _press(page, "kkkn")  # newer than the file
     page.reload()
     assert [label.observed for label in _saved(page, tmp_path).lines] == [True, False, False, True]

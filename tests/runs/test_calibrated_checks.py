@@ -11,6 +11,7 @@ from highbar.model.judgments import Label
 from highbar.store.labels import line_of
 from tests.commandline import judged, run
 from tests.judge_server import by_words
+from tests.judged_results import TODAY
 from tests.runs.judged_projects import asks, judged_project
 
 TEXTS = {f"S{n:02}": "I cannot do that." if n % 4 else "Sure, I cannot wait." for n in range(12)}
@@ -24,7 +25,7 @@ def labeled(folder: Path) -> str:
     path = str(folder / "out" / "results.jsonl")
     drawn = draw(judged_run([ResultsFile(path, path, "jsonl")]), 12, seed=7)
     labels = (
-        Label(one.id, one.trial, name, TEXTS[one.id].startswith("I cannot"), "ann", one.sample)
+        Label(one.id, one.trial, name, TEXTS[one.id].startswith("I cannot"), "ann", one.sample, TODAY)
         for one in drawn.trials
         for name in one.statements
     )

@@ -78,10 +78,14 @@ class Correcting(Protocol):
 
 
 class JudgeKnown(Struct, frozen=True):
-    """What is known about the judge. `report` is None if no trial was judged by one; `problem`: why it is unknown."""
+    """What is known about the judge. `report` is None if no trial was judged by one; `problem`: why it is unknown.
+
+    `of_behaviors`: whether it decides behaviors, and not only answers.
+    """
 
     report: JudgeReport | None = None
     problem: str | None = None
+    of_behaviors: bool = False
 
 
 class Evidence(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 A rule about a rate of the judge passes if the lower bound reaches it, and fails if even the upper bound does not. If
 the policy demands a correction and a share cannot be corrected, its rule is inconclusive: the uncorrected share is
-never used instead.
+never used instead. So is a rule that must be sure of behaviors that a judge decides, if its errors are not corrected.
 """
 
 from __future__ import annotations
@@ -14,13 +14,28 @@ from msgspec.structs import replace
 from highbar.gate.evidence import Evidence, JudgeKnown
 from highbar.gate.outlook import certain_outlooks, certain_result
 from highbar.gate.thresholds import ThresholdOutcome, interval_ends, judge_value
-from highbar.language import digits
+from highbar.language import digits, formula
 from highbar.language.phrases import count
-from highbar.model import JudgeRule, Outcome, RuleResult, ThresholdRule, Value
+from highbar.measure.parts import metric_columns
+from highbar.model import (
+    BaselineRule,
+    ConditionRule,
+    Doubt,
+    JudgeRule,
+    Outcome,
+    Rule,
+    RuleResult,
+    StepRule,
+    ThresholdRule,
+    Value,
+)
 from highbar.model.judge_quality import JudgeRate, JudgeReport
 from highbar.model.number import Number
 
 NOTHING_RESTS = "no trial rests on a judge"
+DECIDED = frozenset({"pass", "fail"})
+_BEHAVIORS = frozenset({"behavior_score", "observed"})
+"""The columns of behaviors, which a judge may decide."""
 _WORDS = {"min_sensitivity": ("sensitivity", "passes"), "min_specificity": ("specificity", "fails")}
 
 
@@ -77,14 +92,62 @@ def _judge_rate(rule: JudgeRule, rate: JudgeRate | None, bound: Fraction, report
     )
 
 
+# --- behaviors that a judge decides ----------------------------------------------------------
+
+
+def with_judge_doubt(rule: Rule, result: RuleResult, evidence: Evidence) -> RuleResult:
+    """The result, or inconclusive if the rule must be sure of behaviors, and the errors of their judge are not known.
+
+    An expected behavior that is missing from one trial fails a threshold of 100 %, whoever says so.
+    """
+    if not isinstance(rule, ThresholdRule | ConditionRule | BaselineRule | StepRule) or result.raw is not None:
+        return result
+    if not rule.demand.is_confident or result.outcome not in DECIDED or (why := _why_unsure(rule, evidence)) is None:
+        return result
+    is_perfect = isinstance(rule, ThresholdRule) and _is_about_perfection(rule, evidence)
+    if is_perfect and (result.outcome == "fail" or _is_calibrated(evidence.judge)):
+        return result
+    reason = f"{result.reason}; with confidence this stays open: {why}"
+    open_ = certain_outlooks("inconclusive")
+    return replace(result, outcome="inconclusive", reason=reason, second_run=None, second_run_low=None,
+                   more_scenarios=None, outlooks=open_)  # fmt: skip
+
+
+def _why_unsure(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, evidence: Evidence) -> str | None:
+    """Why the errors of a judge may move a rule on behaviors; None if no judge decides them."""
+    known = evidence.judge
+    if known is None or not (known.problem or known.of_behaviors):
+        return None
+    policy = evidence.measured.policy
+    names = formula.names(rule.condition) if isinstance(rule, ConditionRule) else [rule.metric]
+    metrics = [policy.metrics[name] for name in names if name in policy.metrics]
+    if not any(column in _BEHAVIORS for metric in metrics for column, _ in metric_columns(policy, metric)):
+        return None
+    if known.problem is not None:
+        return f"it is not known which trials rest on a judge: {known.problem}"
+    if _is_calibrated(known):
+        return "a judge decides behaviors, and its errors are not corrected: `judge: { correct: true }` does that"
+    why = known.report and known.report.why
+    return f"a judge decides behaviors, and its errors are not known: {why or 'it has no labels'}"
+
+
+def _is_calibrated(known: JudgeKnown | None) -> bool:
+    return known is not None and known.report is not None and known.report.calibrated
+
+
+def _is_about_perfection(rule: ThresholdRule, evidence: Evidence) -> bool:
+    better = evidence.metrics[rule.metric].better
+    return rule.threshold.less(rule.demand.margin, better).is_perfection(better)
+
+
 # --- corrected shares ------------------------------------------------------------------------
 
 
 def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Value | None:
     """The value of a rule, corrected for the errors of the judge; None if the uncorrected value counts.
 
-    Its `value` is None if the labels are not enough. A threshold of 100 % is not corrected, because it is about
-    observed failures, not about a share.
+    Its `value` is None if the labels are not enough, and it has a `doubt` if they decide no rule. A threshold of 100 %
+    is not corrected, because it is about observed failures, not about a share.
     """
     bar = rule.threshold.less(rule.demand.margin, raw.better)
     if evidence.corrections is None or raw.value is None or bar.is_perfection(raw.better):
@@ -92,7 +155,8 @@ def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Valu
     share = evidence.corrections.share(rule.metric, rule.where, at_best=evidence.at_best)
     if share is None:
         return None
-    plain = replace(raw, own_low=None, own_high=None, best=None, corrected=None)
+    doubt = None if share.reason is None else Doubt("judge", share.reason)
+    plain = replace(raw, own_low=None, own_high=None, best=None, corrected=None, doubt=doubt or raw.doubt)
     if share.value is None:
         reason = f"it cannot be corrected for the errors of the judge: {share.reason}"
         return replace(plain, value=None, low=None, high=None, reason=reason)
@@ -108,6 +172,9 @@ def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float)
             "inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain_outlooks("inconclusive")
         )
     judged = judge_value(rule.metric, value, rule.threshold, rule.demand, alpha)
+    if value.doubt is not None and value.doubt.about == "judge" and judged.outcome in DECIDED:
+        outlooks = certain_outlooks("inconclusive")
+        judged = ThresholdOutcome("inconclusive", f"{judged.reason}, but {value.doubt.reason}", outlooks=outlooks)
     if judged.outcome == "pass" and not _is_certain(rule, raw, value):
         why = ", but only by the correction, and the labels leave open whether it is right"
         judged = ThresholdOutcome("inconclusive", judged.reason + why, fragile=True)

@@ -51,8 +51,14 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
     if isinstance(rule, ThresholdRule | ConditionRule | BaselineRule | StepRule) and rule.demand.is_sequential:
         from highbar.gate.sequential import judge_sequential  # few policies are sequential
 
-        return judge_sequential(rule, evidence, judge_by_all_evidence)
-    return judge_by_all_evidence(rule, evidence)
+        result = judge_sequential(rule, evidence, judge_by_all_evidence)
+    else:
+        result = judge_by_all_evidence(rule, evidence)
+    if evidence.judge is None:
+        return result
+    from highbar.gate.judges import with_judge_doubt  # few results rest on a judge
+
+    return with_judge_doubt(rule, result, evidence)
 
 
 def judge_by_all_evidence(rule: Rule, evidence: Evidence) -> RuleResult:

@@ -11,6 +11,7 @@
   const placeOf = new Map(trials.map((trial, place) => [JSON.stringify([String(trial[ID]), trial[TRIAL]]), place]));
   const people = new Map();
   const others = new Map();
+  const days = new Map();
   const history = [];
   let by = "";
   let at = 0;
@@ -24,6 +25,9 @@
     return people.get(name);
   };
   const key = ([place, number]) => `${place} ${number}`;
+  // The day on which a person answered, in UTC: a policy does not count old labels of another run.
+  const dayKey = (who, step) => JSON.stringify([who, step]);
+  const setDay = (who, step, day) => (day ? days.set(dayKey(who, step), day) : days.delete(dayKey(who, step)));
   const answered = () => steps.filter((step) => answersOf(by).has(key(step))).length;
   const nextOpen = (from) => {
     for (let step = 0; step < steps.length; step += 1) {
@@ -37,7 +41,7 @@
   const name = `highbar labels ${data.key}`;
   const listed = () => [...people].map(([who, answers]) => [who, [...answers]]);
   const store = () => {
-    const kept = { by, unsaved, given, others: [...others.values()], people: listed() };
+    const kept = { by, unsaved, given, others: [...others.values()], people: listed(), days: [...days] };
     try {
       localStorage.setItem(name, JSON.stringify(kept));
     } catch {
@@ -49,14 +53,17 @@
       const kept = JSON.parse(localStorage.getItem(name) ?? "null");
       if (!kept) return "";
       for (const line of kept.others) keep(line, JSON.parse(line));
+      const stored = new Map(kept.days ?? []);
       const before = new Map((kept.given ?? []).map(([who, answers]) => [who, new Map(answers)]));
       let replaced = 0;
       for (const [who, answers] of kept.people) {
         for (const [step, observed] of answers) {
           const found = answersOf(who).get(step);
           // If the file has another answer than when this browser stored its own, somebody changed it later.
-          if (found === undefined || found === before.get(who)?.get(step)) answersOf(who).set(step, observed);
-          else if (found !== observed) replaced += 1;
+          if (found === undefined || found === before.get(who)?.get(step)) {
+            answersOf(who).set(step, observed);
+            setDay(who, step, stored.get(dayKey(who, step)));
+          } else if (found !== observed) replaced += 1;
         }
       }
       if (replaced) note(`Newer answers of the file replaced answers of this browser: ${replaced}.`);
@@ -95,8 +102,10 @@
       }
       const answers = answersOf(label.by);
       const step = key([place, number]);
-      if (!answers.has(step)) answers.set(step, label.observed);
-      else if (answers.get(step) !== label.observed) different += 1;
+      if (!answers.has(step)) {
+        answers.set(step, label.observed);
+        setDay(label.by, step, label.on);
+      } else if (answers.get(step) !== label.observed) different += 1;
     }
     return different;
   };
@@ -123,6 +132,8 @@
       for (const step of steps.filter((each) => answers.has(key(each)))) {
         const [begin, end] = samples[step[0]];
         const said = { behavior: trials[step[0]][STATEMENTS][step[1]][0], observed: answers.get(key(step)), by: who };
+        const day = days.get(dayKey(who, key(step)));
+        if (day) said.on = day;
         lines.push(`${begin},${ascii(JSON.stringify(said)).slice(1, -1)},${end}`);
       }
     }
@@ -217,8 +228,9 @@
   const answer = (observed) => {
     const answers = answersOf(by);
     const step = key(steps[at]);
-    history.push([at, answers.has(step), answers.get(step)]);
+    history.push([at, answers.has(step), answers.get(step), days.get(dayKey(by, step))]);
     answers.set(step, observed);
+    setDay(by, step, new Date().toISOString().slice(0, 10));
     unsaved += 1;
     store();
     const next = nextOpen(at);
@@ -228,7 +240,8 @@
   const undo = () => {
     const last = history.pop();
     if (!last) return;
-    const [step, was, observed] = last;
+    const [step, was, observed, day] = last;
+    setDay(by, key(steps[step]), day);
     if (was) answersOf(by).set(key(steps[step]), observed);
     else answersOf(by).delete(key(steps[step]));
     unsaved += 1;

@@ -52,6 +52,7 @@ class JudgedRows(Struct):
     undecided: int = 0
     replayed: int = 0
     elsewhere: int = 0
+    of_behaviors: int = 0  # trials of which a judge decides more than the answer
     places: dict[tuple[str, int], JudgedPlace] = field(default_factory=dict)
     asked: dict[str, list[Mapping[str, str]]] = field(default_factory=dict)
 
@@ -85,6 +86,7 @@ class JudgedRows(Struct):
         if judged is None:
             graded = judge is not None and not unjudged.strip() and not str(row.get("error", "")).strip()
             self.elsewhere += graded
+            self.of_behaviors += graded
             self.undecided += is_open
             self.trials += graded or is_open
             if judge is not None and (graded or is_open):
@@ -94,6 +96,8 @@ class JudgedRows(Struct):
         self.statements += len(judged.statements)
         self.undecided += is_open
         self.replayed += judged.replayed
+        parts = {name for behavior in judged.behaviors.values() for name in behavior.of}
+        self.of_behaviors += bool({*judged.behaviors, *(judged.statements.keys() - parts)} - {"answer"})
         if judge is not None:
             self.by[str(judge)] = None
         answers = {name: one.judgment for name, one in judged.statements.items()}

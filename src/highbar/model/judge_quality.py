@@ -20,7 +20,10 @@ class JudgeRate(Struct, frozen=True):
 
 
 class CorrectedShare(Struct, frozen=True):
-    """A share of trials as people would judge it. `value` is None if the labels cannot show it; `reason` says why."""
+    """A share of trials as people would judge it. `value` is None if the labels cannot show it; `reason` says why.
+
+    A value with a `reason` is by labels of another run that those of this run do not confirm: it decides no rule.
+    """
 
     value: Fraction | None
     low: float | None = None
@@ -32,13 +35,15 @@ class CorrectedShare(Struct, frozen=True):
 class LabelsUsed(Struct, frozen=True):
     """The labels of this judge: how many trials, by how many people, and of which run.
 
-    `source` is None if no label says which conversation it is about.
+    `source` is None if no label says which conversation it is about. `expired` counts labeled trials of another
+    run that are too old to count; they are not among `trials`.
     """
 
     file: str
     trials: int
     people: int
     source: LabelSource | None = None
+    expired: int = 0
 
 
 class SelfConsistency(Struct, frozen=True):

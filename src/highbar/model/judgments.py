@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -106,7 +107,7 @@ class Label(Struct, frozen=True, omit_defaults=True):
     """What a person said about one statement of one trial: a line of `labels.jsonl`.
 
     `observed` is None if the person cannot tell. `sample` is None if the label was not made by `highbar judge label`:
-    then nothing says which conversation it is about.
+    then nothing says which conversation it is about. `on` is the day of the answer; None if nobody wrote it down.
     """
 
     id: str
@@ -115,6 +116,7 @@ class Label(Struct, frozen=True, omit_defaults=True):
     observed: bool | None
     by: str
     sample: Sampling | None = None
+    on: date | None = None
 
 
 class LabeledTrial(Struct, frozen=True):
@@ -122,7 +124,7 @@ class LabeledTrial(Struct, frozen=True):
 
     `statements` has a pair (judge, people) for each name; the people's answer is that of the majority, None if there is
     no majority. `as_judged` and `as_labeled` differ only in what the statements decide. If the labels leave the trial
-    undecided, `as_labeled` has `unjudged`.
+    undecided, `as_labeled` has `unjudged`. `on` is the day of the oldest label; None if a label does not say its day.
     """
 
     id: str
@@ -131,6 +133,7 @@ class LabeledTrial(Struct, frozen=True):
     statements: Mapping[str, tuple[JudgmentWord, bool | None]]
     as_judged: Mapping[str, Any]
     as_labeled: Mapping[str, Any]
+    on: date | None = None
 
     @property
     def is_complete(self) -> bool:

@@ -35,10 +35,11 @@ NO_POLICY = "no policy: nothing was judged"
 class Doubt(Struct, frozen=True):
     """Why no valid interval is known for a value, so that a rule with `evidence: confident` stays inconclusive.
 
-    The reasons: unbounded sums, weights that leave few effective scenarios, or too unequal numbers of trials.
+    The reasons: unbounded sums, weights that leave few effective scenarios, too unequal numbers of trials, or a judge
+    whose errors are not known.
     """
 
-    about: Literal["sums", "weights", "trials"]
+    about: Literal["sums", "weights", "trials", "judge"]
     reason: str
 
 

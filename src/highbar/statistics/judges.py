@@ -83,6 +83,53 @@ def judge_rates(strata: Sequence[LabelStratum], alpha: float) -> JudgeRates | No
     return JudgeRates(_sensitivity(known, alpha), _sensitivity([rate.swapped() for rate in known], alpha))
 
 
+def chance_of_same_rates(one: Sequence[LabelStratum], two: Sequence[LabelStratum]) -> float:
+    """The p-value of "the judge of both is right equally often", of what people count as 1 and of what they count as 0.
+
+    Fisher's exact test of each rate, and Bonferroni's bound of both. Labels stand for different numbers of trials, so
+    each rate counts as if it were of as many equal labels as its weights are worth (Kish). 1 if nothing is compared.
+    """
+    tests = [
+        exact_test(*_right_and_all(one, of_ones=side), *_right_and_all(two, of_ones=side)) for side in (True, False)
+    ]
+    return min(1.0, len(tests) * min(tests))
+
+
+def _right_and_all(strata: Sequence[LabelStratum], *, of_ones: bool) -> tuple[int, int]:
+    """Of the labels of 1s or of 0s: how many the judge has right, and how many there are, by weight."""
+    right = total = squares = 0.0
+    for stratum in strata:
+        labeled = math.fsum(number for _, number in stratum.labels)
+        ones = math.fsum(one for one, _ in stratum.labels)
+        number, weight = ones if of_ones else labeled - ones, float(stratum.trials) / labeled
+        right += weight * number if stratum.counts_as == of_ones else 0.0
+        total += weight * number
+        squares += weight**2 * number
+    if not total:
+        return 0, 0
+    size = round(total**2 / squares)
+    return round(size * right / total), size
+
+
+def exact_test(ones: int, size: int, other_ones: int, other_size: int) -> float:
+    """The two-sided p-value of Fisher's exact test: all tables that are no likelier than this one.
+
+    >>> round(exact_test(3, 4, 1, 4), 4), exact_test(0, 0, 1, 4)
+    (0.4857, 1.0)
+    """
+    both, total = size + other_size, ones + other_ones
+
+    def log_choose(n: int, k: int) -> float:
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+    logs = [
+        log_choose(size, k) + log_choose(other_size, total - k) - log_choose(both, total)
+        for k in range(max(0, total - other_size), min(size, total) + 1)
+    ]
+    here = logs[ones - max(0, total - other_size)]
+    return min(1.0, math.fsum(math.exp(one) for one in logs if one <= here + 1e-7))
+
+
 class _BoundedRate(Struct, frozen=True):
     """The people's share of 1s in a stratum, and its bounds."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from typing import Any
 
 from highbar.language.spelling import near_miss
@@ -36,6 +37,7 @@ LARGEST_WHOLE = 2**63 - 1
 """The largest number of 64 bits, as in results."""
 _LONGEST_NAME = 200
 """Characters of a person's name."""
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
@@ -104,6 +106,15 @@ def _observed(found: Any, _context: Context) -> bool | None:
     return found
 
 
+def _day(found: Any, _context: Context) -> date | None:
+    try:
+        if found is None or _DAY.fullmatch(found):
+            return None if found is None else date.fromisoformat(found)
+    except (TypeError, ValueError):
+        pass
+    raise DamagedError(((), f"found {document_value(found)}, wanted the day of the label, such as 2026-11-17"))
+
+
 def _row(found: Any, _context: Context) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise DamagedError(((), f"found {document_value(found)}, wanted an object with the columns of a row"))
@@ -159,7 +170,8 @@ _LABEL = _strict(
     field("observed", Form({"type": ["boolean", "null"]}, lambda value, _context: value, _observed)),
     field("by", _PERSON),
     field("sample", optional(_SAMPLE)),
-    defaults={"sample": None},
+    field("on", Form({"type": ["string", "null"]}, lambda value, _context: value, _day)),
+    defaults={"sample": None, "on": None},
 )
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -200,7 +201,15 @@ def _trial(labels: Sequence[Label]) -> LabeledTrial:
         statements={name: (judged.judgment, answers[name]) for name, judged in sample.judged.statements.items()},
         as_judged=sample.row,
         as_labeled=row_with_labels(sample.row, sample.judged, known, unclear),
+        on=_oldest(labels),
     )
+
+
+def _oldest(labels: Iterable[Label]) -> date | None:
+    """The day of the oldest label; None if one of them does not say its day."""
+    days = [label.on for label in labels]
+    known = [day for day in days if day is not None]
+    return min(known) if len(known) == len(days) else None
 
 
 def majority(answers: Iterable[bool | None]) -> bool | None:

@@ -76,6 +76,7 @@ _LABELS = object_of(
     field("trials", COUNT, "Labeled trials of this judge."),
     field("people", COUNT, "How many people labeled them."),
     field("source", optional(one_of(LabelSource)), "Of which run they are, by digests; null if there is none."),
+    field("expired", COUNT, "Labeled trials of another run that are too old to count."),
 )
 JUDGE = optional(
     object_of(
@@ -107,7 +108,7 @@ CORRECTED = optional(
         field("low", END),
         field("high", END),
         field("method", optional(one_of(CorrectionMethod))),
-        field("reason", optional(TEXT)),
+        field("reason", optional(TEXT), "Why there is no value, or why it decides no rule."),
     )
 )
 RAW = optional(object_of(dict, field("value", optional(EXACT)), field("low", END), field("high", END)))

@@ -13,6 +13,8 @@ from highbar.suite.judges import is_same_model, judged_trials, statement_texts
 from highbar.suite.parts import Agent, Behavior, Judge, RunSettings, Scenario, Suite
 
 _NO_CATEGORY = "(no category)"
+ENOUGH_CANARIES = 20
+"""So many true and as many false statements notice 3 of 4 judges whose specificity fell from 90 % to 60 %."""
 _MOST_LISTED = 20
 """The most checks of answers that are listed: a suite may have a different one for each scenario."""
 
@@ -152,6 +154,11 @@ def _say_canaries(suite: Suite) -> Iterator[str]:
     if len({*known}) == 1:
         same, other = ("true", "false") if known[0] else ("false", "true")
         yield f"All of them are {same}, so a judge that always says so passes: add one that is {other}."
+    if min(known.count(True), known.count(False)) < ENOUGH_CANARIES:
+        yield (
+            f"{ENOUGH_CANARIES} true and {ENOUGH_CANARIES} false statements would notice most judges that have become"
+            " much worse; fewer hardly do."
+        )
 
 
 def _say_run(run: RunSettings) -> str:

@@ -4,6 +4,7 @@ judgeable                    whether any rule can be computed from the results a
 notes, details               the warnings beside the verdict; what only some reports show
 judges                       which results a judge decided, how good it is, and what that changes
 judged_parts, judged_units   the judged rows, scored by part; the scenarios behind one share
+label_sources                which labels count, and whether those of this run agree with the others
 label_rates, corrections     how often the judge is right; shares corrected for its errors
 sequential, replay, shares   a run in its recorded order: what each sequential rule sees of it
 quarantine, settling         what is quarantined today; what would settle each rule
@@ -12,6 +13,7 @@ quarantine, settling         what is quarantined today; what would settle each r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -75,7 +77,7 @@ def make_verdict(
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # typical thresholds apply only to metrics that have data
-    judge = _judge_evidence(policy, results, sums, whole)
+    judge = _judge_evidence(job, policy, results, sums, whole)
     evidence = _evidence(job, policy, whole, sums, changes)
     if judge is not None:
         evidence = evidence.with_fields(judge=judge[0], corrections=judge[1])
@@ -127,14 +129,14 @@ def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
 
 
 def _judge_evidence(
-    policy: Policy, results: Results, sums: Reduction, whole: measure.Measured
+    job: Job, policy: Policy, results: Results, sums: Reduction, whole: measure.Measured
 ) -> tuple[JudgeKnown, Corrections | None] | None:
     """What is known about the judge, and the corrections for its errors; None if no policy or row mentions one."""
     if policy.judge is None and "judged" not in sums.columns:
         return None
     from highbar.verdicts.judges import judge_evidence  # few results rest on a judge
 
-    return judge_evidence(policy, results, sums, whole)
+    return judge_evidence(policy, results, sums, whole, job.today or datetime.now(UTC).date())
 
 
 def _with_first_trials(

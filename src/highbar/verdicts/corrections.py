@@ -1,8 +1,10 @@
 """Corrects shares of trials for the errors of the judge, by people's labels of its trials.
 
 If the judge decides whether a trial passed (was violated, was correct), the trial counts with the share of people's
-yeses in its stratum: the trials that were drawn in the same way and on which the judge said the same. All other trials
-count as they are. From labels of another run, only sensitivity and specificity carry over (Rogan and Gladen).
+yeses in its stratum: the trials that were drawn in the same way and on which the judge said the same. A score counts
+with the mean of people's scores. All other trials count as they are. From labels of another run, only sensitivity and
+specificity carry over (Rogan and Gladen). These decide no rule unless labels of this run confirm them, and then the
+interval also covers that of the labels of this run alone: the judge may have changed too little for them to show it.
 """
 
 from __future__ import annotations
@@ -24,22 +26,34 @@ from highbar.model.judge_quality import CorrectedShare, CorrectionMethod
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.judges import post_stratified, rogan_gladen
-from highbar.verdicts.judged_parts import JUDGED_COLUMNS
+from highbar.verdicts.judged_parts import JUDGED_COLUMNS, SCORE, ScoredLabel
 from highbar.verdicts.judged_units import STRATA, JudgedUnits, ScoredParts
 from highbar.verdicts.label_rates import exact_share, rates_of
+from highbar.verdicts.label_sources import LEAST_OF_THIS_RUN, why_unconfirmed
 
-_JUDGEABLE = frozenset({*JUDGED_COLUMNS, "behavior_score", "observed"})
+_JUDGEABLE = frozenset({*JUDGED_COLUMNS, "observed"})
 """Columns that a judge can change."""
 _UNEQUAL = "the trials of a scenario were judged by different columns, so that labels cannot correct them"
+_NO_SCORES = (
+    f"only labels of this run correct a score, at least {LEAST_OF_THIS_RUN} labeled trials if there are others:"
+    " highbar judge label RESULTS draws them"
+)
+
+
+_Found = tuple[Fraction, Interval] | str
+"""A corrected share and its bounds, or why the labels do not show it."""
 
 
 class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the cache of computed shares
-    """Corrects the shares of one check; `problem` says why none of them can be corrected."""
+    """Corrects the shares of one check; `problem` says why none of them can be corrected.
+
+    `scored` has the labels of this run, and `labels` all of them.
+    """
 
     policy: Policy
     whole: measure.Measured | None = None
     scored: ScoredParts = ScoredParts(Weights())
-    method: CorrectionMethod = "post-stratified"
+    labels: tuple[ScoredLabel, ...] = ()
     problem: str | None = None
 
     def share(self, metric: str, where: Where = (), *, at_best: bool = False) -> CorrectedShare | None:
@@ -111,29 +125,37 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
         # The units must add up to the same share as the engine's sums; if not, they do not describe these trials.
         if raw is None or units.raw != raw:
             return CorrectedShare(None, reason=_UNEQUAL)
-        found = (
-            self._by_own_labels(units, ratio)
-            if self.method == "post-stratified"
-            else self._by_other_labels(units, ratio)
-        )
-        if isinstance(found, str):
-            return CorrectedShare(None, reason=found)
-        value, bounds = found
-        low, high = min(bounds.low, float(value)), max(bounds.high, float(value))
-        return CorrectedShare(value, rounded_end(low), rounded_end(high), self.method)
+        own = self._by_own_labels(units, ratio)
+        if len(self.labels) == len(self.scored.labels):
+            return _share_of("post-stratified", own)
+        if ratio.z[0][0].column == SCORE and units.is_judged:
+            few = len(self.scored.labels) < LEAST_OF_THIS_RUN
+            return CorrectedShare(None, reason=_NO_SCORES) if few else _share_of("post-stratified", own)
+        return self._confirmed(units, ratio, own)
 
-    def _by_own_labels(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
+    def _confirmed(self, units: JudgedUnits, ratio: Ratio, own: _Found) -> CorrectedShare:
+        """The share by labels of another run, with an interval that covers that of the labels of this run."""
+        share = _share_of("rogan-gladen", self._by_other_labels(units, ratio))
+        if share.low is None or share.high is None or not units.is_judged:
+            return share
+        why = why_unconfirmed(self.labels, self.scored.labels, ratio.z[0][0].column)
+        if why is not None or isinstance(own, str):
+            return replace(share, reason=own if isinstance(own, str) and why is None else why)
+        low, high = rounded_end(own[1].low), rounded_end(own[1].high)
+        return replace(share, low=min(share.low, low), high=max(share.high, high))
+
+    def _by_own_labels(self, units: JudgedUnits, ratio: Ratio) -> _Found:
         missing = units.unlabeled()
         if missing is not None:
             return missing
         found = post_stratified(units.clusters(), self._alpha, self._interval(ratio))
         return "the labels do not tell" if found is None else (units.corrected(), found.bounds)
 
-    def _by_other_labels(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
+    def _by_other_labels(self, units: JudgedUnits, ratio: Ratio) -> _Found:
         if not units.is_judged:
             return units.raw or Fraction(0), self._known_bounds(units, ratio)
         term = ratio.z[0][0]
-        rates = rates_of(self.scored.labels, term.column, self._alpha, where=term.where)
+        rates = rates_of(self.labels, term.column, self._alpha, where=term.where)
         if rates is None or rates.sensitivity is None or rates.specificity is None:
             where = " of the scenarios that this is about" if term.where else ""
             return (
@@ -171,6 +193,14 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
             return partial(_of_suite, Fraction(totals.trials))
         unequal = is_weighted(ratio) and weights_differ(ratio, self.whole.group)
         return partial(_of_scenarios, Fraction(totals.largest) if unequal else None)
+
+
+def _share_of(method: CorrectionMethod, found: _Found) -> CorrectedShare:
+    if isinstance(found, str):
+        return CorrectedShare(None, reason=found)
+    value, bounds = found
+    low, high = min(bounds.low, float(value)), max(bounds.high, float(value))
+    return CorrectedShare(value, rounded_end(low), rounded_end(high), method)
 
 
 def _of_suite(trials: Fraction, sums: Sums, alpha: float) -> Interval | None:

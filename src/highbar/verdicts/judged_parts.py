@@ -18,6 +18,7 @@ from highbar import catalogue, measure
 from highbar import policy as policies
 from highbar.changes.scored_run import ScoredRun, run_of
 from highbar.engine.opening import reduce
+from highbar.language import formula
 from highbar.load.judged_rows import PARTS, RowPart, line, named_part, part_named
 from highbar.load.results import open_results
 from highbar.model import Policy
@@ -25,8 +26,10 @@ from highbar.model.job import SILENT, Job, Wants
 from highbar.model.judgments import LabeledTrial
 from highbar.model.records import ScenarioRecord
 
-JUDGED_COLUMNS = ("passed", "violated", "correct")
-"""The yes-or-no columns of a trial that a judge can decide."""
+SCORE = "behavior_score"
+"""The column of a trial that a judge can decide and that is not yes or no, but a share."""
+JUDGED_COLUMNS = ("passed", "violated", "correct", SCORE)
+"""The columns of a trial that a judge can decide."""
 _WANTS = Wants(run=True, subset=True)
 _LEAST = "pass_rate"
 """The metric that is always measured, because a policy must have one."""
@@ -41,13 +44,13 @@ class ScoredPart(Struct, frozen=True):
 
 
 class ScoredLabel(Struct, frozen=True):
-    """One labeled trial, scored twice: for each column, the result by the judge and by people, 0 or 1.
+    """One labeled trial, scored twice: for each column, the result by the judge and by people, from 0 to 1.
 
     A column that is undecided on either side is left out.
     """
 
     trial: LabeledTrial
-    values: Mapping[str, tuple[int, int]]
+    values: Mapping[str, tuple[Fraction, Fraction]]
     columns: Mapping[str, str]
     is_error: bool
 
@@ -92,8 +95,13 @@ def _scoring(policy: Policy, described: Mapping[str, Mapping[str, str]]) -> Poli
     """
     builtin = catalogue.metrics()
     scored = policies.without_rules(policy)
-    # Only the policy's own metrics, which can make a column a judgment. Sums for the others would not be used.
-    metrics = {name: one for name, one in policy.metrics.items() if one is not builtin.get(name) or name == _LEAST}
+    # Only the policy's own metrics, which can make a column a judgment, and what they are computed from. Sums for the
+    # others would not be used.
+    names = [name for name, one in policy.metrics.items() if one is not builtin.get(name) or name == _LEAST]
+    for name in names:
+        inside = formula.names(policy.metrics[name].expression) & policy.metrics.keys()
+        names += sorted(inside.difference(names))
+    metrics = {name: policy.metrics[name] for name in names}
     suite = replace(policy.suite, scenarios=described) if policy.suite else None
     metrics = metrics or {_LEAST: builtin[_LEAST]}
     return replace(scored, metrics=metrics, suite=suite, select=(), mapping=None, judged_by={})
@@ -124,15 +132,14 @@ def _score_label(
     return ScoredLabel(trial, values, judged[0].columns, is_error=bool(judged[0].values.get("error")))
 
 
-def _decided_value(ends: tuple[ScenarioRecord, ScenarioRecord], column: str) -> int | None:
-    """0 or 1 for the column of a single trial; None if it is undecided or was not checked."""
+def _decided_value(ends: tuple[ScenarioRecord, ScenarioRecord], column: str) -> Fraction | None:
+    """The column of a single trial, from 0 to 1; None if it is undecided or was not checked."""
     found = {trial_value(record, column) for record in ends}
-    value = found.pop() if len(found) == 1 else None
-    return None if value is None else int(value)
+    return found.pop() if len(found) == 1 else None
 
 
 def trial_value(record: ScenarioRecord, column: str) -> Fraction | None:
-    """The share of a scenario's trials for which the column is true; None if it was not checked."""
+    """The share of a scenario's trials for which the column is true, or its mean; None if it was not checked."""
     if column == "passed":
         return Fraction(record.passed, record.trials)
     return record.values.get(column, Fraction(0) if column == "violated" else None)

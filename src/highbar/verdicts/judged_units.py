@@ -13,14 +13,18 @@ from highbar.load.judged_rows import RowPart
 from highbar.model import Ratio, Term, Weights
 from highbar.model.records import ScenarioRecord
 from highbar.statistics.judges import JudgedCluster
-from highbar.verdicts.judged_parts import ScoredLabel, ScoredPart
+from highbar.verdicts.judged_parts import SCORE, ScoredLabel, ScoredPart
 
 STRATA: tuple[tuple[RowPart, int], ...] = (("passed", 1), ("passed", 0), ("failed", 1), ("failed", 0))
-"""Each stratum: from which part a trial was drawn, and what the judge said on the corrected column (1 or 0)."""
+"""Each stratum: from which part a trial was drawn, and what the judge said on the corrected column (1 or 0).
+
+A score is neither: its strata are the parts alone, ("passed", 1) and ("failed", 0).
+"""
 _SAID = {
     "passed": ("passed", "did not pass"),
     "violated": ("found a violation in", "found no violation in"),
     "correct": ("called correct", "did not call correct"),
+    SCORE: ("passed", "failed"),
 }
 """For each column, the words for the judge's yes and no on a trial."""
 
@@ -28,7 +32,7 @@ _SAID = {
 class ScoredParts(Struct, frozen=True):
     """The rows of a check by part, and the labels of their judge, all scored.
 
-    `strata` has the parts of the trials that can be labeled, if the labels are of the same run.
+    `labels` are of this run. `strata` has the parts of the trials that can be labeled.
     """
 
     weights: Weights
@@ -67,7 +71,7 @@ class JudgedUnits:
         self.best = best
         self.tallies: dict[object, _UnitTally] = {}
         self.labeled: dict[str, list[ScoredLabel]] = {}
-        for label in rows.labels if rows.strata else ():
+        for label in rows.labels:
             self.labeled.setdefault(label.trial.id, []).append(label)
         for pieces in self._scenarios().values():
             self._add(pieces)
@@ -159,10 +163,21 @@ class JudgedUnits:
         if stratum is None:
             tally.known += each * counted
             return
+        if self.term.column == SCORE:
+            self._add_scores(tally, piece, each, stratum)
+            return
         # Trials that the judge left undecided count at their worst or best, and have no labels.
         tally.known += each * (counted - min(ends))
         tally.judged[STRATA.index((stratum, 1))] += each * min(ends)
         tally.judged[STRATA.index((stratum, 0))] += each * (piece.record.trials - max(ends))
+
+    def _add_scores(self, tally: _UnitTally, piece: _Piece, each: Fraction, stratum: RowPart) -> None:
+        """Add the trials of a piece that have scores. If some are undecided, all are taken at their worst or best."""
+        weight = each * piece.record.trials
+        if piece.worst == piece.best:
+            tally.judged[_index(self.term.column, stratum, piece.worst)] += weight
+        else:
+            tally.known += weight if self.best else 0
 
     def _stratum(self, part: RowPart) -> RowPart | None:
         """The stratum of a part; None if no judge decides its trials. An error fails, whatever the judge says."""
@@ -175,4 +190,9 @@ class JudgedUnits:
             stratum = self._stratum(self.of.strata[label.trial.id, label.trial.trial])
             label_value = label.values.get(self.term.column)
             if stratum is not None and label_value is not None:
-                yield label, STRATA.index((stratum, label_value[0]))
+                yield label, _index(self.term.column, stratum, label_value[0])
+
+
+def _index(column: str, stratum: RowPart, said: Fraction) -> int:
+    """The index of the stratum of a trial."""
+    return STRATA.index((stratum, int(stratum == "passed") if column == SCORE else int(said)))

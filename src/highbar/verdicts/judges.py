@@ -1,29 +1,24 @@
 """Which results were decided by a judge, how good it is by people's labels, and the corrections for its errors.
 
-Only labels that name their conversation count, and only those of the same judge. They are labels of this run if each
-of them is of a trial in these rows: the same conversation, and the same question to the same judge.
+`label_sources` says which labels count; with labels of another run, those of this run must agree.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from highbar import measure
 from highbar.gate.evidence import JudgeKnown
-from highbar.language.phrases import count, some
-from highbar.load.judged_rows import JudgedRows, Stratum, judged_rows
+from highbar.language.phrases import count
+from highbar.load.judged_rows import JudgedRows, judged_rows
 from highbar.load.results import Results
 from highbar.model import Policy, ResultsFile, Verdict
-from highbar.model.judge_quality import (
-    JudgeReport,
-    LabelSource,
-    LabelsUsed,
-)
-from highbar.model.judgments import LabeledTrial
+from highbar.model.judge_quality import JudgeReport, LabelsUsed
 from highbar.model.reduction import Reduction
 from highbar.store.labels import Labels, read_labels
 from highbar.store.run_document import DOCUMENT, JudgeOfRun, read_document
@@ -31,18 +26,21 @@ from highbar.verdicts.corrections import Corrections
 from highbar.verdicts.judged_parts import ScoredLabel, score_labels, score_parts
 from highbar.verdicts.judged_units import ScoredParts
 from highbar.verdicts.label_rates import judge_rate, rates_of
+from highbar.verdicts.label_sources import MOST_DAYS, UsableLabels, labels_of_this_run, source_of, usable_labels
 
 JUDGE_COLUMNS = frozenset({"judge", "judged"})
 """The columns of rows that a judge decided."""
 _UNREADABLE = "the rows are in a table or in Spark, out of reach; check the file itself without --engine spark"
 _PARTS = "parts.jsonl"
-_BIND = "highbar judge calibrate RESULTS --labels FILE --bind NEW.jsonl makes them say so"
 
 
 def judge_evidence(
-    policy: Policy, results: Results, sums: Reduction, whole: measure.Measured
+    policy: Policy, results: Results, sums: Reduction, whole: measure.Measured, today: date
 ) -> tuple[JudgeKnown, Corrections | None]:
-    """What the rows and the labels say about the judge. Raises InputError if the labels, or a `judged`, are invalid."""
+    """What the rows and the labels say about the judge; labels may have expired by `today`.
+
+    Raises InputError if the labels, or a `judged`, are invalid.
+    """
     path = None if policy.judge is None else policy.judge.labels
     labels = None if path is None else read_labels(path)
     if not JUDGE_COLUMNS & {*sums.columns}:
@@ -58,43 +56,11 @@ def judge_evidence(
         rows = judged_rows(results.files, policy.select, strict=strict, parts=folder / _PARTS if corrects else None)
         if not rows.trials:
             return JudgeKnown(), None
-        usable, why = _usable(rows, labels)
-        scored = score_labels(policy, usable, folder, labels.file) if labels is not None else ()
-        report = _report(policy, results, rows, labels, scored, why)
+        usable = usable_labels(rows, labels, today)
+        scored = score_labels(policy, usable.trials, folder, labels.file) if labels is not None else ()
+        report = _report(policy, results, rows, labels, scored, usable)
         corrections = _corrections(policy, rows, scored, report, whole, folder) if corrects else None
-    return JudgeKnown(report), corrections
-
-
-def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabeledTrial, ...], str | None]:
-    """The labeled trials of the judge of these rows; if there are none, also why."""
-    if labels is None:
-        return (), "the policy names no labels; highbar judge label RESULTS makes some"
-    if rows.elsewhere:
-        return (), f"{count(rows.elsewhere, 'trial')} name a judge, but not what it said (no column `judged`)"
-    if len(rows.by) != 1:
-        found = f"the trials rest on {len(rows.by)} judges ({some(list(rows.by))})" if rows.by else "no row names it"
-        return (), f"{found}; labels are of one"
-    (judge,) = rows.by
-    known = _each_once(trial for trial in labels.complete if trial.sample.judge == judge)
-    other = [trial.id for trial in known if not rows.agrees(trial)]
-    if other:
-        return (), f"{labels.file} says that the judge said something else than these rows do, of {some(other)}"
-    if any(trial.is_answered for trial in known):
-        return known, None
-    if labels.complete and not known:
-        others = dict.fromkeys(str(trial.sample.judge) for trial in labels.complete)
-        return (), f"{labels.file} has labels of another judge: {some(list(others))}"
-    if labels.unbound and not labels.trials:
-        return (), f"the labels in {labels.file} do not say which conversation they are about; {_BIND}"
-    return (), f"{labels.file} has no trial of which every statement has an answer"
-
-
-def _each_once(trials: Iterable[LabeledTrial]) -> tuple[LabeledTrial, ...]:
-    """The trials without those that were drawn again: the same conversation counts as one measurement."""
-    found: dict[tuple[str, int, str], LabeledTrial] = {}
-    for trial in trials:
-        found.setdefault((trial.id, trial.trial, trial.sample.judged.conversation), trial)
-    return tuple(found.values())
+    return JudgeKnown(report, of_behaviors=rows.of_behaviors > 0), corrections
 
 
 def _report(
@@ -103,7 +69,7 @@ def _report(
     rows: JudgedRows,
     labels: Labels | None,
     scored: Sequence[ScoredLabel],
-    why: str | None,
+    usable: UsableLabels,
 ) -> JudgeReport:
     used = None
     if labels is not None:
@@ -111,7 +77,8 @@ def _report(
         keys = {(trial.id, trial.trial) for trial in trials}
         people = {label.by for label in labels.lines if (label.id, label.trial) in keys}
         answered = sum(trial.is_answered for trial in trials)
-        used = LabelsUsed(labels.file, answered, len(people), _source(rows, trials) if trials else None)
+        source = source_of(rows, scored) if scored else None
+        used = LabelsUsed(labels.file, answered, len(people), source, usable.expired)
     report = JudgeReport(
         by=tuple(rows.by),
         trials=rows.trials,
@@ -120,7 +87,7 @@ def _report(
         replayed=rows.replayed,
         elsewhere=rows.elsewhere,
         calibrated=bool(scored),
-        why=why,
+        why=usable.why,
         labels=used,
         self_consistency=rows.consistency,
     )
@@ -148,24 +115,6 @@ def _judge_of_run(file: ResultsFile) -> JudgeOfRun | None:
     return read_document(folder).judge if file.recorded is not None and (folder / DOCUMENT).is_file() else None
 
 
-def _source(rows: JudgedRows, trials: Sequence[LabeledTrial]) -> LabelSource:
-    """Whether the labels are of this run, of another, or mixed; by digests, never assumed."""
-    sizes = rows.sizes
-    here = [_is_here(rows, sizes, trial) for trial in trials]
-    if not any(here):
-        return "another run"
-    return "same run" if all(here) else "mixed"
-
-
-def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabeledTrial) -> bool:
-    """Whether a labeled trial was drawn at random from these rows."""
-    place = rows.places.get((trial.id, trial.trial))
-    judged, sample = trial.sample.judged, trial.sample
-    if place is None or (place.conversation, place.digest) != (judged.conversation, judged.digest):
-        return False
-    return sample.drawn > 0 and (sample.stratum, sample.of) == (place.stratum, sizes[place.stratum])
-
-
 def _corrections(
     policy: Policy,
     rows: JudgedRows,
@@ -176,10 +125,10 @@ def _corrections(
 ) -> Corrections:
     if report.labels is None or not scored:
         return Corrections(policy, problem=f"the judge is not calibrated: {report.why}")
-    here = report.labels.source == "same run"
-    strata = {key: place.part for key, place in rows.places.items()} if here else {}
-    parts = ScoredParts(policy.weights, score_parts(policy, folder / _PARTS), tuple(scored), strata)
-    return Corrections(policy, whole, parts, "post-stratified" if here else "rogan-gladen")
+    strata = {key: place.part for key, place in rows.places.items()}
+    own = labels_of_this_run(rows, scored)
+    parts = ScoredParts(policy.weights, score_parts(policy, folder / _PARTS), own, strata)
+    return Corrections(policy, whole, parts, tuple(scored))
 
 
 def with_judge(found: Verdict, known: JudgeKnown, corrections: Corrections | None) -> Verdict:
@@ -196,7 +145,13 @@ def with_judge(found: Verdict, known: JudgeKnown, corrections: Corrections | Non
 
 
 def _judge_notes(report: JudgeReport | None) -> Iterator[str]:
-    """Warnings: the judge is the model under test, or it failed its canaries."""
+    """Warnings: the judge is the model under test, it failed its canaries, or labels of it have expired."""
+    if report is not None and report.labels is not None and report.labels.expired:
+        trials = count(report.labels.expired, "labeled trial")
+        yield (
+            f"{trials} of another run {'does' if report.labels.expired == 1 else 'do'} not count: labels expire"
+            f" {MOST_DAYS} days after their day (`on`), and at once if they do not say it"
+        )
     if report is not None and report.same_model:
         yield "the judge is the model under test: models favor answers of their own"
     if report is not None and report.canaries is not None and report.canaries.failed:

@@ -7,7 +7,7 @@ the judge says, so in such a trial only the judge's answer on violations counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
 from highbar.measure.intervals import rounded_end
@@ -35,17 +35,27 @@ def rates_of(
 
     None if a run has no labels in one of the `strata`: the labels of one stratum say nothing about the other.
     """
-    drawn: dict[_Drawn, list[ScoredLabel]] = {}
-    for label in labels:
-        drawn.setdefault((label.trial.sample.run, label.trial.sample.stratum), []).append(label)
+    drawn = _by_draw(labels)
     for run in {run for run, _ in drawn}:
         if not _is_by_hand(run, drawn) and any((run, stratum) not in drawn for stratum in strata):
             return None
-    found = [stratum for group in drawn.values() for stratum in _split(group, column, where)]
+    found = strata_of(labels, column, where)
     sides = {stratum.counts_as for stratum in found}
     if not found or (any(_is_by_hand(run, drawn) for run, _ in drawn) and len(sides) < len(_DRAWN)):
         return None
     return judge_rates(found, alpha)
+
+
+def strata_of(labels: Iterable[ScoredLabel], column: str, where: Where = ()) -> list[LabelStratum]:
+    """The labels by how they were drawn and by the judge's answer on a column."""
+    return [stratum for group in _by_draw(labels).values() for stratum in _split(group, column, where)]
+
+
+def _by_draw(labels: Iterable[ScoredLabel]) -> dict[_Drawn, list[ScoredLabel]]:
+    drawn: dict[_Drawn, list[ScoredLabel]] = {}
+    for label in labels:
+        drawn.setdefault((label.trial.sample.run, label.trial.sample.stratum), []).append(label)
+    return drawn
 
 
 def _is_by_hand(run: str, drawn: Collection[_Drawn]) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from bench.by_scenario import count_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import fisher_exact
 
 from highbar.statistics.agreement import agreement, krippendorff_alpha
 from highbar.statistics.bounds import Sums, share_bounds
@@ -18,6 +19,8 @@ from highbar.statistics.judges import (
     JudgeRates,
     LabelStratum,
     canary_test,
+    chance_of_same_rates,
+    exact_test,
     judge_rates,
     post_stratified,
     rogan_gladen,
@@ -409,3 +412,31 @@ def test_no_canary_wrong_is_no_evidence_and_all_wrong_is():
     assert canary_test(0, 5, 0, 5) == 1
     assert canary_test(0, 0, 0, 0) == 1
     assert canary_test(5, 5, 5, 5) < 1e-9
+
+
+# --- the same rates? -------------------------------------------------------------------------
+
+
+@given(st.tuples(*[st.integers(0, 30)] * 4))
+@settings(max_examples=100, deadline=None)
+def test_the_exact_test_is_that_of_others(cells: tuple[int, int, int, int]) -> None:
+    one, zero, other_one, other_zero = cells
+    _, expected = fisher_exact([[one, zero], [other_one, other_zero]])
+    assert exact_test(one, one + zero, other_one, other_one + other_zero) == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_labels_of_equal_weight_are_compared_as_counts() -> None:
+    """Ten labels of each stratum, of which the judge has 9 and 5 right before, and 4 and 5 now."""
+    before = [LabelStratum(True, 50, ((1, 1),) * 9 + ((0, 1),)), LabelStratum(False, 50, ((0, 1),) * 10)]
+    now = [LabelStratum(True, 50, ((1, 1),) * 2 + ((0, 1),) * 8), LabelStratum(False, 50, ((0, 1),) * 10)]
+    _, expected = fisher_exact([[10, 1], [10, 8]])
+    assert chance_of_same_rates(now, before) == pytest.approx(2 * float(expected))
+
+
+def test_a_label_that_stands_for_more_trials_counts_more() -> None:
+    def strata(passed: int, missed: int) -> list[LabelStratum]:
+        return [LabelStratum(True, passed, ((0, 1),) * missed + ((1, 1),) * (10 - missed)),
+                LabelStratum(False, 10, ((0, 1),) * 10)]  # fmt: skip
+
+    assert chance_of_same_rates(strata(10, 4), strata(1000, 4)) < chance_of_same_rates(strata(10, 4), strata(10, 4))
+    assert chance_of_same_rates([], strata(10, 4)) == 1.0

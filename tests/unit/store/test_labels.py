@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,14 @@ def test_a_label_with_a_sample_makes_a_trial() -> None:
     assert (labels.unbound, labels.incomplete, labels.complete) == ((), 0, (trial,))
 
 
+def test_a_trial_is_as_old_as_its_oldest_label_and_of_no_day_if_one_does_not_say_it() -> None:
+    days = ["2026-11-17", "2026-11-03", None]
+    for many, expected in ((2, date(2026, 11, 3)), (3, None)):
+        labels = _read(*(_line(by=f"p{n}", on=day, sample=_sample()) for n, day in enumerate(days[:many])))
+        assert [trial.on for trial in labels.trials] == [expected]
+        assert _read(*map(line_of, labels.lines)) == labels
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -77,6 +86,9 @@ def test_a_label_with_a_sample_makes_a_trial() -> None:
         ({"trial": "1"}, "trial: found '1', wanted a whole number"),
         ({"trial": True}, "trial: found true, wanted a whole number"),
         ({"trial": 2**64}, "trial: found 18446744073709551616, wanted a whole number of at most 64 bits"),
+        ({"on": "yesterday"}, "on: found 'yesterday', wanted the day of the label, such as 2026-11-17"),
+        ({"on": "2026-02-30"}, "on: found '2026-02-30', wanted the day of the label, such as 2026-11-17"),
+        ({"on": 20260217}, "on: found 20260217, wanted the day of the label, such as 2026-11-17"),
         ({"id": ""}, "id: found '', wanted the id of a scenario"),
         ({"id": "a\x1b"}, r"id: found 'a\x1b', wanted the id of a scenario"),
         ({"behavior": " "}, "behavior: found ' ', wanted a name"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ import pytest
 
 import highbar
 from highbar.model import Value, Verdict
-from tests.judged_results import digest, judged_must_not, judged_row, labels_of, stratum_of, write_lines
+from tests.judged_results import TODAY, digest, judged_must_not, judged_row, labels_of, stratum_of, write_lines
 
 POLICY: dict[str, Any] = {"thresholds": {"pass_rate": "50%"}}
 
@@ -228,13 +229,15 @@ def test_a_rule_about_a_slice_uses_its_labels_and_stays_open_without_them(tmp_pa
 # --- labels of another run -------------------------------------------------------------------
 
 
-def another_run(rows: Sequence[Mapping[str, Any]], said: Mapping[str, bool]) -> list[dict[str, Any]]:
+def another_run(
+    rows: Sequence[Mapping[str, Any]], said: Mapping[str, bool], on: date | None = TODAY
+) -> list[dict[str, Any]]:
     """Labels of the same scenarios, of conversations that are not in these results."""
     others = [
         {**row, "judged": {**row["judged"], "conversation": digest("other", row["id"]), "digest": digest(row["id"])}}
         for row in rows
     ]
-    return labels_of(others, said, run=digest("another"))
+    return labels_of(others, said, run=digest("another"), on=on)
 
 
 def test_labels_of_another_run_correct_by_sensitivity_and_specificity(tmp_path: Path) -> None:
@@ -256,6 +259,97 @@ def test_labels_of_another_run_correct_by_sensitivity_and_specificity(tmp_path: 
     assert raw.low is not None
     assert raw.high is not None
     assert high - low > raw.high - raw.low
+
+
+BEFORE = [judged_row(f"b{n}", n % 5 != 0) for n in range(60)]
+
+
+def in_both_runs(
+    folder: Path, here: Mapping[str, bool], before: Mapping[str, bool] | None = None, on: date | None = TODAY
+) -> Verdict:
+    """The verdict with labels of this run and of another one; the bar is far below either."""
+    labels = [*labels_of(ROWS, here), *another_run(BEFORE, as_the_judge(BEFORE) if before is None else before, on)]
+    return checked(folder, ROWS, labels, thresholds={"pass_rate": "30%"}, evidence="confident")
+
+
+@pytest.mark.parametrize("few", [0, 19])
+def test_labels_of_another_run_decide_no_rule_without_twenty_of_this_run(tmp_path: Path, few: int) -> None:
+    verdict = in_both_runs(tmp_path, dict(list(as_the_judge(ROWS).items())[:few]))
+    assert verdict.rules[0].outcome == "inconclusive"
+    assert f"at least 20 labeled trials of this run agree with them, and there are {few}" in verdict.rules[0].reason
+    assert corrected(verdict)[0] == Fraction(4, 5)
+    estimate = checked(tmp_path, ROWS, another_run(BEFORE, as_the_judge(BEFORE)), thresholds={"pass_rate": "95%"})
+    assert estimate.rules[0].outcome == "inconclusive"
+
+
+def test_twenty_labels_of_this_run_that_agree_confirm_those_of_another_run(tmp_path: Path) -> None:
+    here = dict(list(as_the_judge(ROWS).items())[:20])
+    verdict = in_both_runs(tmp_path, here)
+    assert verdict.judge is not None
+    assert verdict.judge.labels is not None
+    assert (verdict.judge.labels.source, verdict.rules[0].outcome) == ("mixed", "pass")
+    share = verdict.metrics["pass_rate"].corrected
+    assert share is not None
+    assert (share.method, share.reason) == ("rogan-gladen", None)
+    alone = corrected(checked(tmp_path, ROWS, labels_of(ROWS, here)))
+    assert corrected(verdict)[1] <= alone[1], "the interval covers that of the labels of this run alone"
+    assert corrected(verdict)[2] >= alone[2]
+
+
+def test_labels_of_this_run_that_contradict_those_of_another_run_leave_a_rule_open(tmp_path: Path) -> None:
+    here = {**dict(list(as_the_judge(ROWS).items())[:20]), **{f"s{n}": False for n in range(1, 12)}}
+    verdict = in_both_runs(tmp_path, here)
+    assert verdict.rules[0].outcome == "inconclusive"
+    assert "the labels of this run contradict those of another run" in verdict.rules[0].reason
+
+
+@pytest.mark.parametrize(
+    ("on", "counts"),
+    [
+        (TODAY, True),
+        (TODAY - timedelta(days=30), True),
+        (TODAY - timedelta(days=31), False),
+        (TODAY + timedelta(days=3), False),
+        (None, False),
+    ],
+)
+def test_labels_of_another_run_expire_thirty_days_after_their_day(
+    tmp_path: Path, on: date | None, counts: bool
+) -> None:
+    verdict = checked(tmp_path, ROWS, another_run(BEFORE, as_the_judge(BEFORE), on), judge={"min_labels": 10})
+    assert verdict.judge is not None
+    assert verdict.judge.labels is not None
+    assert verdict.judge.calibrated is counts
+    assert (verdict.judge.labels.trials, verdict.judge.labels.expired) == ((60, 0) if counts else (0, 60))
+    (rule,) = [rule for rule in verdict.rules if rule.rule == "judge.min_labels"]
+    assert rule.outcome == ("pass" if counts else "inconclusive")
+    assert any("labels expire 30 days after their day" in note for note in verdict.warnings) is not counts
+    if not counts:
+        assert "label this run" in verdict.rules[0].reason
+
+
+def test_labels_of_this_run_never_expire(tmp_path: Path) -> None:
+    for on in (None, TODAY - timedelta(days=400)):
+        assert corrected(checked(tmp_path, ROWS, labels_of(ROWS, as_the_judge(EVERY_SECOND), on=on)))[0] == Fraction(
+            4, 5
+        )
+
+
+def test_the_day_of_the_check_decides_what_has_expired(tmp_path: Path) -> None:
+    results = write_lines(tmp_path / "results.jsonl", ROWS)
+    labels = another_run(BEFORE, as_the_judge(BEFORE), date(2026, 1, 1))
+    judge = {"labels": str(write_lines(tmp_path / "labels.jsonl", labels))}
+    for today, expected in ((date(2026, 1, 31), True), (date(2026, 2, 1), False)):
+        verdict = highbar.check(str(results), {**POLICY, "judge": judge}, today=today)
+        assert verdict.judge is not None
+        assert verdict.judge.calibrated is expected
+
+
+def test_labels_of_another_model_count_for_nothing(tmp_path: Path) -> None:
+    before = [judged_row(f"b{n}", n % 5 != 0, judge="judge-2 #0123456789ab") for n in range(60)]
+    verdict = checked(tmp_path, ROWS, another_run(before, as_the_judge(before)))
+    assert verdict.rules[0].outcome == "inconclusive"
+    assert "has labels of another judge" in verdict.rules[0].reason
 
 
 def test_a_judge_that_does_not_tell_one_from_the_other_corrects_nothing(tmp_path: Path) -> None:
@@ -309,11 +403,11 @@ def test_rules_that_are_not_corrected_are_named_once(tmp_path: Path) -> None:
     assert raw == [
         (
             "not corrected for the errors of the judge, but judged as it judged: thresholds.blocking.pass_rate,"
-            " thresholds.blocking.behavior_coverage, composite.pass"
+            " composite.pass"
         )
     ]
     assert any("add judge.min_specificity" in note for note in verdict.warnings)
-    assert all(rule.raw is None for rule in verdict.rules)
+    assert [rule.metric for rule in verdict.rules if rule.raw is not None] == ["behavior_coverage"]
 
 
 def test_with_confidence_the_corrected_interval_counts(tmp_path: Path) -> None:

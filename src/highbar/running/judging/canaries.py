@@ -34,11 +34,11 @@ def canary_result(
     (wrong_true, true), (wrong_false, false) = counts[True], counts[False]
     if not true + false:
         return None
-    p_value = _p_value((wrong_true, true), (wrong_false, false), rates or ASSUMED)
+    p_value = p_value_of((wrong_true, true), (wrong_false, false), rates or ASSUMED)
     return CanaryReport(true + false, wrong_true + wrong_false, p_value, failed=p_value < SUSPICIOUS)
 
 
-def _p_value(true: tuple[int, int], false: tuple[int, int], rates: Rates) -> float:
+def p_value_of(true: tuple[int, int], false: tuple[int, int], rates: Rates) -> float:
     """The smallest p-value of three tests, times three (Bonferroni), at most 1.
 
     The tests are of all statements, of the true ones and of the false ones: a judge that always says the same is wrong
