@@ -205,7 +205,7 @@ def people_share(runs: JudgedRuns, side: bool, *, by_scenario: bool = True) -> P
     """What people say of what the judge passed, or of the rest."""
     inside = runs.judge == side
     labeled = (inside & runs.asked).sum(axis=2).astype(float)
-    ones = (inside & runs.asked & runs.people).sum(axis=2).astype(float)
+    ones = np.where(inside & runs.asked, runs.people, 0).sum(axis=2).astype(float)
     total, passed = labeled.sum(axis=1), ones.sum(axis=1)
     some = inside.any(axis=(1, 2))
     rate = passed / np.maximum(total, 1)

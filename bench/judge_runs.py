@@ -59,10 +59,10 @@ def judge_points() -> Iterator[JudgePoint]:
 class JudgedRuns:
     """Many runs of one point: what people and the judge say of each trial, and of which trials people were asked.
 
-    The arrays have one row for each run, then scenarios, then trials.
+    The arrays have one row for each run, then scenarios, then trials. People's are yes or no, or scores.
     """
 
-    people: Truths
+    people: Truths | Reals
     judge: Truths
     asked: Truths
 
@@ -76,10 +76,10 @@ def drawn_runs(point: JudgePoint, rate: float, count: int, rng: Random) -> Judge
     says = rng.random(shape, np.float32)
     judged = np.where(true, says < point.sensitivity, says >= point.specificity)
     people, judge = np.asarray(true.all(axis=3)), np.asarray(judged.all(axis=3))
-    return JudgedRuns(people, judge, _asked(judge, point.labels, rng))
+    return JudgedRuns(people, judge, drawn_labels(judge, point.labels, rng))
 
 
-def _asked(judge: Truths, labels: int, rng: Random) -> Truths:
+def drawn_labels(judge: Truths, labels: int, rng: Random) -> Truths:
     """Half of the labels from each stratum at random; what one is too small for goes to the other."""
     flat = judge.reshape(len(judge), -1)
     passed = flat.sum(axis=1)
