@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from highbar.gate.evidence import Evidence, JudgeKnown
 from highbar.gate.outlook import certain_outlooks, certain_result
 from highbar.gate.thresholds import ThresholdOutcome, interval_ends, judge_value
-from highbar.language import digits, formula
+from highbar.language import digits
 from highbar.language.phrases import count
-from highbar.measure.parts import metric_columns
+from highbar.measure.needs import leaves_of
+from highbar.measure.parts import columns_of
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -118,10 +119,8 @@ def _why_unsure(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, e
     known = evidence.judge
     if known is None or not (known.problem or known.of_behaviors):
         return None
-    policy = evidence.measured.policy
-    names = formula.names(rule.condition) if isinstance(rule, ConditionRule) else [rule.metric]
-    metrics = [policy.metrics[name] for name in names if name in policy.metrics]
-    if not any(column in _BEHAVIORS for metric in metrics for column, _ in metric_columns(policy, metric)):
+    leaves = leaves_of(rule, evidence.measured.policy)
+    if not any(column in _BEHAVIORS for column, _ in columns_of(leaves)):
         return None
     if known.problem is not None:
         return f"it is not known which trials rest on a judge: {known.problem}"
