@@ -13,7 +13,7 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice, zip_longest
+from itertools import chain, islice
 from typing import Any
 
 from msgspec import Struct
@@ -30,13 +30,13 @@ DIGEST = re.compile("[0-9a-f]{32}")
 _MOST_LINES = 2000
 """Lines of a diff that a verdict holds."""
 _MOST_COMPARED = 4000
-"""Lines of two texts up to which a diff looks for what they share; beyond, that would take minutes."""
+"""Lines of two texts up to which they are compared line by line; beyond, that would take minutes."""
 _MOST_LISTED = 200
 """Files that are named before their diffs."""
 _LARGEST_SHOWN = 2**20
 """Bytes of a file that functions may use, up to which its diff is shown."""
-_WIDTH, _AROUND = 78, 25
-"""Characters of a line of a diff, and how many are kept around what differs in a longer one."""
+_WIDTH = 77
+"""Characters of a line of a diff, beside its sign."""
 _REST = "… more lines; the digest covers all"
 _NAMED = re.compile(rb"[\w./-]+\.(?:json|jsonl|ya?ml|csv|txt|py|js)\b")
 """The name of another file in a suite: a schema, or tests of another tool."""
@@ -211,53 +211,14 @@ def _diff(file: _BothSides | ChangedFile, there: Revision) -> Iterator[str]:
         return
     if old[-1:] == new[-1:] == [""]:  # both end with the end of a line
         del old[-1], new[-1]
-    if len(old) + len(new) <= _MOST_COMPARED:
-        yield from _readable(list(difflib.unified_diff(old, new, lineterm=""))[2:])
+    if len(old) + len(new) > _MOST_COMPARED:
+        yield f"too long to show: sha256 {_sha256(file.before)} → {_sha256(file.now)}"
         return
-    same = _shared(old, new)
-    old, new = old[same:], new[same:]
-    rest = _shared(old[::-1], new[::-1])
-    old, new = old[: len(old) - rest], new[: len(new) - rest]
-    yield f"@@ -{same + 1},{len(old)} +{same + 1},{len(new)} @@"
-    yield from _readable([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
+    for line in [*difflib.unified_diff(old, new, lineterm="")][2:]:
+        # In pieces that every report has room for.
+        sign, text = line[0], line[1:]
+        yield from (f"{sign}{text[at : at + _WIDTH]}" for at in range(0, max(len(text), 1), _WIDTH))
 
 
 def _named(side: tuple[str, str] | None) -> str:
     return "not there" if side is None else side[1]
-
-
-def _readable(lines: Sequence[str]) -> Iterator[str]:
-    """The lines of a diff, with long ones cut to where they differ, in pieces that every report has room for."""
-    groups = [list(group) for _, group in groupby(lines, lambda line: line[:1])]
-    for place, group in enumerate(groups):
-        sign = group[0][:1]
-        partner = {"-": place + 1, "+": place - 1}.get(sign, -1)
-        beside = groups[partner] if 0 <= partner < len(groups) else []
-        if not beside or {sign, beside[0][:1]} != {"-", "+"}:
-            beside = []
-        for line, other in zip_longest(group, beside[: len(group)]):
-            yield from _pieces(line, other[1:] if other else None) if sign in {"-", "+"} else (_start_of(line),)
-
-
-def _start_of(line: str) -> str:
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
-
-
-def _pieces(line: str, other: str | None) -> Iterator[str]:
-    """A line in pieces, without most of what it begins and ends with like the other one."""
-    sign, text = line[0], line[1:]
-    if len(line) <= _WIDTH:
-        yield line
-        return
-    if other is not None:
-        start = _shared(text, other)
-        end = len(text) - _shared(text[start:][::-1], other[start:][::-1])
-        start, end = max(0, start - _AROUND), end + _AROUND
-        text = f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
-    yield from (f"{sign}{text[at : at + _WIDTH - 1]}" for at in range(0, len(text), _WIDTH - 1))
-
-
-def _shared(some: Sequence[str], others: Sequence[str]) -> int:
-    """How many lines, or letters, two texts begin with alike."""
-    pairs = zip(some, others, strict=False)
-    return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(some), len(others)))

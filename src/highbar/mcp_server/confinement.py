@@ -1,11 +1,8 @@
-"""The folder that a server was started for, and two guards that keep every tool inside of it.
+"""The folder that a server was started for, and what keeps every tool inside of it.
 
-`Workspace.inside` refuses a path argument before anything uses it. While a tool runs, `confined` sees everything that
-Python opens, lists, writes and starts, through Python's audit events. So it does not matter what named a file: an
-argument, a glob, a link, a policy, its suite, or code that is added to Highbar later. Everything that is not allowed is
-refused.
-
-The guards catch mistakes of our own code. They are not a sandbox for foreign code: none is run here.
+`Workspace.inside` resolves every path argument. While a tool runs, `confined` sees what Python opens, lists, writes and
+starts, through its audit events, so it does not matter what named a file: a glob, a link, a policy, or its suite. It
+catches mistakes of our own code, and is no sandbox for foreign code: none is run here.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
@@ -33,7 +30,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CODE = (".py", ".pyc")
 _ABOUT_PACKAGES = (".dist-info", ".egg-info")
 _MAGIC = frozenset("*?[")
-_CODE_NEEDED = "this needs code of the suite to be run, which the tools of this server do not do"
+_CODE_NEEDED = "this needs code of the suite to be run, or the network, which the tools of this server do not do"
 _WORKING_COPY = "this needs git to look at the working copy, where it may run other programs"
 _ELSEWHERE = "run the same check on the command line, or in CI: highbar check"
 _ALONE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
@@ -118,84 +115,68 @@ class _Guard(Struct):
     own: list[str]
     refused: list[Problem]
 
-    def make(self, name: str) -> None:
-        """Note a temporary file or folder that this call is about to create: it may be used."""
-        self.own.append(os.path.realpath(name))
-
-    def open(self, name: Any, _mode: Any, flags: int) -> Problem | None:
-        """Why a file may not be opened like this; None if it may."""
-        if isinstance(name, int):  # a descriptor: the guard saw it when it was opened
+    def problem(self, event: str, arguments: tuple[Any, ...]) -> Problem | None:
+        """Why what Python is about to do is refused; None if it is allowed."""
+        named = [os.fsdecode(one) for one in arguments if isinstance(one, str | bytes)]
+        if event in _TEMPORARY:
+            self.own += map(os.path.realpath, named)
             return None
-        path = os.fsdecode(name)
+        if event in _PROGRAMS:
+            return self._program(*arguments[:2])
+        if event in _NEVER:
+            return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
+        # A descriptor, or a file in an open folder: the guard saw it before.
+        if isinstance(arguments[0], int) or not named or (event in _REMOVALS and arguments[-1] >= 0):
+            return None
+        if event in _READS:
+            return self._reading(event, named[0], writes=event == "open" and bool(arguments[2] & _WRITING))
+        return None if all(self._is_own(os.path.realpath(one)) for one in named) else _writing_problem(named[0])
+
+    def _reading(self, event: str, path: str, *, writes: bool) -> Problem | None:
         real = os.path.realpath(path)
         # Opening the folder of temporary files itself creates a file without a name (O_TMPFILE on Linux).
-        if self._is_own(real) or real in (os.devnull, self.temporary):
+        if self._is_own(real) or (event == "open" and real in (os.devnull, self.temporary)):
             return None
-        # Writing is refused before the path is looked at: below the folder, too.
-        if flags & _WRITING:
+        if writes:
             return _writing_problem(path)
         if _is_below(real, str(self.root)):
-            return _odd_file(path, real)
-        return None if self._is_code(real) else outside_problem(path, self.root)
+            return _odd_file(path, real) if event == "open" else None
+        folder = os.path.dirname(real)  # noqa: PTH120 - a text
+        # A name in `installed` itself: python311.zip is on the path of most Pythons, and does not exist.
+        is_code = event != "open" or real.endswith(_CODE) or folder.endswith(_ABOUT_PACKAGES) or real in self.installed
+        is_installed = is_code and any(_is_below(real, place) for place in self.installed)
+        return None if is_installed else outside_problem(path, self.root)
 
-    def list(self, name: Any, *_: Any) -> Problem | None:
-        """Why a folder may not be listed; None if it may. Importing a module lists the folders of packages."""
-        if name is None or isinstance(name, int):
-            return None
-        real = os.path.realpath(os.fsdecode(name))
-        allowed = (str(self.root), *self.own, *self.installed)
-        is_allowed = any(_is_below(real, folder) for folder in allowed)
-        return None if is_allowed else outside_problem(os.fsdecode(name), self.root)
+    def _program(self, program: Any, words: Any) -> Problem | None:
+        """Why a program may not be started; None for git, if it only reads objects or the index below the folder.
 
-    def change(self, name: Any, *others: Any) -> Problem | None:
-        """Why a file or folder may not be created, moved or changed; None for own temporary ones."""
-        names = [os.fsdecode(one) for one in (name, *others) if isinstance(one, str | bytes)]
-        return None if all(self._is_own(os.path.realpath(one)) for one in names) else _writing_problem(names[0])
-
-    def remove(self, name: Any, folder: int) -> Problem | None:
-        """Why a file or folder may not be removed; None for one in an open folder, which the guard saw before."""
-        return None if folder >= 0 else self.change(name)
-
-    def start(self, program: Any, words: Any = (), *_: Any) -> Problem | None:
-        """Why a program may not be started; None for git, if it only reads below the folder.
-
-        Raises InputError for other commands of git, without noting a refusal.
+        Git's configuration, which a coding agent can change, names programs that git starts: filters, and the transport
+        of a partial clone. Commands that only read objects can start only the latter, which `_ALONE` prevents.
         """
         command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else []
         if (command[0] if command else program) != "git":
             return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
-        if not _is_reading(command):
+        name, rest = _git_command(command)
+        if name not in _READING_COMMANDS:
             # Not noted as a refusal: a caller that can do without git goes on as if there were no repository.
             raise InputError(Problem(_WORKING_COPY, hint=_ELSEWHERE))
-        path = _path_outside(command)
-        return None if path is None else outside_problem(path, self.root)
-
-    def connect(self, *_: Any) -> Problem:
-        """The problem of every use of the network."""
-        return Problem("this needs the network, which the tools of this server do not use")
+        outside = _path_outside(rest) if name == "ls-tree" else None  # the digests of files come from it alone
+        return None if outside is None else outside_problem(outside, self.root)
 
     def _is_own(self, real: str) -> bool:
         return any(_is_below(real, made) for made in self.own)
 
-    def _is_code(self, real: str) -> bool:
-        if real in self.installed:  # such as python311.zip, which is on the path of most Pythons, but does not exist
-            return True
-        is_package = real.endswith(_CODE) or os.path.dirname(real).endswith(_ABOUT_PACKAGES)  # noqa: PTH120 - a text
-        return is_package and any(_is_below(real, folder) for folder in self.installed)
 
-
-_EVENTS: dict[str, Callable[..., Problem | None]] = {
-    "open": _Guard.open,
-    **dict.fromkeys(("os.listdir", "os.scandir"), _Guard.list),
-    **dict.fromkeys(("tempfile.mkdtemp", "tempfile.mkstemp"), _Guard.make),
-    **dict.fromkeys(("os.remove", "os.rmdir"), _Guard.remove),
-    **dict.fromkeys(("os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate"), _Guard.change),
-    **dict.fromkeys(("os.chmod", "os.chown", "os.utime", "os.setxattr", "os.removexattr"), _Guard.change),
-    **dict.fromkeys(("subprocess.Popen", "os.posix_spawn"), _Guard.start),
-    **dict.fromkeys(("os.exec", "os.fork", "os.forkpty", "os.spawn", "os.startfile", "os.system"), _Guard.start),
-    "socket.connect": _Guard.connect,
-}
-"""The check for each audit event of Python; it returns why the event is refused."""
+_READS = frozenset({"open", "os.listdir", "os.scandir"})
+_TEMPORARY = frozenset({"tempfile.mkdtemp", "tempfile.mkstemp"})
+_REMOVALS = frozenset({"os.remove", "os.rmdir"})
+_CHANGES = frozenset(
+    {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime"}
+    | {"os.setxattr", "os.removexattr"}
+)
+_PROGRAMS = frozenset({"subprocess.Popen", "os.posix_spawn"})
+_NEVER = frozenset({"os.exec", "os.fork", "os.forkpty", "os.spawn", "os.startfile", "os.system", "socket.connect"})
+_EVENTS = _READS | _TEMPORARY | _REMOVALS | _CHANGES | _PROGRAMS | _NEVER
 _active: list[_Guard] = []
 _one_at_a_time = threading.Lock()
 _installed: list[bool] = []
@@ -212,7 +193,9 @@ def confined(workspace: Workspace) -> Iterator[None]:
         if not _installed:  # an audit hook can never be removed, so that there is one for the whole process
             sys.addaudithook(_watch)
             _installed.append(True)
-        guard = _guard(workspace.root)
+        places = {sys.prefix, sys.base_prefix, *sys.path} - {""}
+        temporary = os.path.realpath(tempfile.gettempdir())
+        guard = _Guard(workspace.root, temporary, tuple(map(os.path.realpath, places)), [], [])
         # An import inside of the call must not write a .pyc file, and git must not fetch.
         writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         environment = {name: os.environ.get(name) for name in _ALONE}
@@ -231,18 +214,11 @@ def confined(workspace: Workspace) -> Iterator[None]:
                 raise InputError(*dict.fromkeys(guard.refused))
 
 
-def _guard(root: Path) -> _Guard:
-    places = {sys.prefix, sys.base_prefix, *sys.path} - {""}
-    temporary = os.path.realpath(tempfile.gettempdir())
-    return _Guard(root, temporary, tuple(os.path.realpath(place) for place in places), [], [])
-
-
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:
-    look = _EVENTS.get(event)
     # Not only the thread of the call, which may start others: every thread but the main one, which runs the protocol.
-    if look is not None and _active and threading.get_ident() != threading.main_thread().ident:
+    if event in _EVENTS and _active and threading.get_ident() != threading.main_thread().ident:
         guard = _active[-1]
-        problem = look(guard, *arguments)
+        problem = guard.problem(event, arguments)
         if problem is not None:
             guard.refused.append(problem)
             raise InputError(problem)
@@ -266,37 +242,21 @@ def _odd_file(path: str, real: str) -> Problem | None:
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         return Problem("not a regular file", path)
     if found.st_size > MOST_BYTES:
-        hint = "check it on the command line: highbar check"
-        return Problem(f"larger than {MOST_BYTES // 2**20} MiB", path, hint=hint)
+        return Problem(f"larger than {MOST_BYTES // 2**20} MiB", path, hint=_ELSEWHERE)
     return None
 
 
-# --- git: it reads objects below the folder, and starts no other program -----------------------
-# Its configuration, which a coding agent can change, names programs that git starts: filters, and the transport of a
-# partial clone, from which git fetches missing objects. Commands that only read objects can start only the latter,
-# which `_ALONE` prevents.
-
-
-def _is_reading(words: Sequence[str]) -> bool:
-    """Whether a git command only reads objects or the index."""
-    return _git_command(words)[0] in _READING_COMMANDS
-
-
-def _path_outside(words: Sequence[str]) -> str | None:
-    """A path of the command that is neither below the server's folder nor one of its parents; None if there is none.
+def _path_outside(rest: Sequence[str]) -> str | None:
+    """A path of `git ls-tree` that is neither below the server's folder nor one of its parents; None if there is none.
 
     The parents may be listed, but not recursively. Git itself says where in the repository the folder is: looking for a
     folder `.git` could be deceived.
     """
-    command, rest = _git_command(words)
-    if command != "ls-tree":
-        return None  # Highbar's other commands read no file by path: the digests of files come from ls-tree
-    named = rest[rest.index("--") + 1 :] if "--" in rest else []
     prefix = ask_git("rev-parse", "--show-prefix")
     if prefix is None:  # fail closed: the place of the folder is not known
         return "."
     folder = PurePosixPath(os.fsdecode(prefix).rstrip("\n"))
-    for name in named or ["."]:
+    for name in (rest[rest.index("--") + 1 :] if "--" in rest else []) or ["."]:
         path = PurePosixPath(os.path.normpath(name))
         if not path.is_relative_to(folder) and ("-r" in rest or not folder.is_relative_to(path)):
             return name
