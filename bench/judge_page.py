@@ -1,6 +1,6 @@
-"""The figures of `bench/judges.py` as a page of the documentation.
+"""The figures of `bench/judges.py`, `old_labels.py` and `judged_coverage.py` as a page of the documentation.
 
-`python bench/judge_page.py` writes it again from the table; nothing is simulated here, and a test compares the two.
+`python bench/judge_page.py` writes it again from the tables; nothing is simulated here, and a test compares the two.
 """
 
 # ruff: noqa: E501 - the sentences stand here as they do in the page
@@ -14,6 +14,7 @@ from pathlib import Path
 
 CONCEPTS = Path(__file__).resolve().parent.parent / "docs" / "concepts"
 TABLE = CONCEPTS / "judge-errors.csv"
+TABLES = Path(__file__).resolve().parent / "tables"
 PAGE = CONCEPTS / "can-you-trust-the-judge.md"
 OURS = ("Highbar", "sensitivity", "specificity")
 """What is promised to keep its level."""
@@ -57,7 +58,7 @@ def page(rows: Rows) -> str:
             "- **Labels of the same run.** Every trial counts with the share of passes that people gave to trials like it: to those that the judge",
             "  passed, and to those that it failed. The interval has the noise of the labels, of the scenarios, and of both together.",
             "- **Labels of another run** of the same judge. Only its sensitivity (how much of what people pass it passes) and specificity (how much of",
-            "  what they fail it fails) carry over. The interval is wider. If the judge hardly tells passes from failures, there is no value.",
+            "  what they fail it fails) carry over, if the judge has not changed. Alone they decide no rule: [a judge that changed](#a-judge-that-changed).",
             "- **No labels.** The rate is the judge's, and the report says that it is not calibrated.",
             "",
             "Not corrected: rules of 100 %, pooled coverage, composites and comparisons. A rule of 100 % needs a judge that misses nothing:",
@@ -75,10 +76,13 @@ def page(rows: Rows) -> str:
             *_table(same, SAME),
             "",
             "PPI and PPI++ got as many labels of a simple random sample. They are too sure if errors are few, and if trials of a scenario go",
-            "together. With labels of another run, of an agent with another pass rate:",
+            "together. With labels of another run, of an agent with another pass rate and a judge that has",
+            "not changed:",
             "",
             *_table(another, ANOTHER),
             "",
+            *_changed(read_from(TABLES / "old_labels.csv"), read_from(TABLES / "canaries.csv")),
+            *_coverage(read_from(TABLES / "judged_coverage.csv")),
             "## How many labels",
             "",
             "The mean width of the interval, for judges of one statement and one trial per scenario:",
@@ -98,11 +102,80 @@ def page(rows: Rows) -> str:
             "",
             "## What was not measured",
             "",
-            "- Judges that err in the same way in all trials of a scenario: the bounds of sensitivity, and labels of another run, are then too narrow.",
+            "- Judges that err in the same way in all trials of a scenario: the bounds of sensitivity are then too narrow.",
             "- People who err together, and an agent that has learned what its judge likes: label a new sample if the agent or its prompts changed much.",
             "",
         ]
     )
+
+
+def _changed(rows: Rows, canaries: Rows) -> list[str]:
+    """What labels of another run are worth if the judge or the scenarios have changed."""
+    lines = [
+        (
+            f"{row['case']}, pass rate {_percent(float(row['rate']), 0)}",
+            f"{int(row['trials']):,}",
+            row["labels_here"],
+            *(_percent(float(row[f"alone_{word}"])) for word in ("passes", "fails")),
+            *(_percent(float(row[word])) for word in ("passes", "fails")),
+            _percent(float(row["far"]), 0),
+        )
+        for row in rows
+    ]
+    ten, twenty = (
+        float(row["noticed"])
+        for row in canaries
+        if (row["sensitivity"], row["specificity"]) == ("0.9", "0.6") and row["each"] in ("10", "20")
+    )
+    return [
+        "## A judge that changed",
+        "",
+        "A model changes behind its name. `python -m bench.old_labels` draws 100 labels of a run before, changes the judge or the scenarios, and",
+        "draws some labels of this run. *Old labels alone*: a false pass or a false fail by their interval. *The rule*: with at least 20 labeled trials of this",
+        "run that do not contradict the others by an exact test, and an interval that also covers that of this run's labels alone. *Far bar*: the share of",
+        "runs that pass a bar 20 points below the truth ([table](../../bench/tables/old_labels.csv)).",
+        "",
+        *table(
+            (
+                *("what changed", "trials", "labels of this run", "old labels alone: false pass", "false fail"),
+                *("the rule: false pass", "false fail", "far bar"),
+            ),
+            lines,
+        ),
+        "",
+        "So 20 labels guard against a judge that changed, and more of them decide. [Canaries](../how-to/judge.md#several-judges-and-canaries) notice",
+        f"specificity that fell from 90 % to 60 % in {_percent(twenty, 0)} of the runs with 20 true and 20 false statements, in {_percent(ten, 0)} with 10 and 10",
+        "([table](../../bench/tables/canaries.csv)).",
+        "",
+    ]
+
+
+def _coverage(rows: Rows) -> list[str]:
+    """How often the gate is wrong about behavior coverage."""
+    lines = []
+    for judge in dict.fromkeys((row["coverage"], row["sensitivity"], row["specificity"]) for row in rows):
+        mine = [row for row in rows if (row["coverage"], row["sensitivity"], row["specificity"]) == judge]
+        words = (_percent(float(share), 0) for share in judge)
+        columns = ("raw_passes", "raw_fails", "passes", "fails")
+        lines.append((*words, *(_percent(max(float(row[name]) for row in mine)) for name in columns)))
+    return [
+        "## Behavior coverage",
+        "",
+        "A score between 0 and 1 is corrected by labels of the same run: a trial counts with the mean of people's scores in its stratum (the judge saw",
+        f"every behavior, or not). `python -m bench.judged_coverage` simulates {len(rows)} points of 60 to 300 scenarios with 2 to 5 behaviors and 60 to 100",
+        "labels ([table](../../bench/tables/judged_coverage.csv)). The worst of them, for each judge:",
+        "",
+        *table(
+            (
+                *("true coverage", "sensitivity", "specificity", "as judged: false pass", "false fail"),
+                *("corrected: false pass", "false fail"),
+            ),
+            lines,
+        ),
+        "",
+        "Uncorrected, a rule on it with `evidence: confident` is inconclusive.",
+        "",
+    ]
 
 
 def _table(rows: Rows, methods: dict[str, str]) -> list[str]:
@@ -164,7 +237,12 @@ def _percent(share: float, digits: int = 1) -> str:
 
 def read() -> Rows:
     """The rows of the table."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
+    return read_from(TABLE)
+
+
+def read_from(table: Path) -> Rows:
+    """The rows of any table."""
+    with table.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

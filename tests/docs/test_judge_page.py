@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bench.judge_page import LIMIT, OURS, PAGE, column, page, read
+import pytest
+from bench.judge_page import LIMIT, OURS, PAGE, TABLES, column, page, read, read_from
 from bench.judge_runs import judge_points
 
 
@@ -22,6 +23,14 @@ def test_no_bound_of_ours_is_wrong_more_often_than_promised() -> None:
         for method in OURS:
             for figure in ("false_pass", "false_fail"):
                 assert float(row[column(method, figure)] or 0) <= LIMIT, row
+
+
+@pytest.mark.parametrize(("name", "before"), [("old_labels", "alone"), ("judged_coverage", "raw")])
+def test_nor_with_a_judge_that_changed_or_a_score_although_the_uncorrected_are(name: str, before: str) -> None:
+    rows = read_from(TABLES / f"{name}.csv")
+    for word in ("passes", "fails"):
+        assert max(float(row[word]) for row in rows) <= LIMIT
+        assert max(float(row[f"{before}_{word}"]) for row in rows) > 2 * LIMIT
 
 
 def test_what_was_measured_beside_it_does_not_keep_the_level() -> None:

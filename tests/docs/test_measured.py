@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from bench import coverage, paired_exact, planned
 from bench.by_scenario import count_bounds, point_gate_chance
+from bench.coverage_grid import LIMIT
 from bench.coverage_page import page as coverage_page
 from bench.measured_pages import CONCEPTS, PAGES, Rows, measured, read
 
@@ -152,3 +154,14 @@ def test_what_a_plan_states_is_near_to_what_happens():
     real = [float(row["real"]) for row in rows if row["what"] == "two versions"]
     assert all(0.8 <= share < 0.825 for share in real)  # where 80 % is stated
     assert planned.paired(10, 20)[-1] == pytest.approx(real[planned.PAIRED.index((10, 20))], abs=1e-4)
+
+
+def test_the_figures_of_attempts_that_were_recorded_as_trials_are_those_of_the_table():
+    rows = [row for row in rows_of(DOCS.parent / "bench" / "tables" / "tried_again.csv") if row["rate"] == row["bar"]]
+    least = min(float(row["all_passes"]) for row in rows)
+    most = max(float(row[word]) for row in rows for word in ("passes", "fails"))
+    said = words(DOCS / "how-to" / "several-trials.md")
+    assert (
+        f"passed at least {100 * least:.0f} % of simulated runs, and by both at most {math.ceil(100 * most)} %" in said
+    )
+    assert most <= LIMIT

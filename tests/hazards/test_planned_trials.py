@@ -221,6 +221,20 @@ def test_h130_attempts_until_the_first_pass_are_not_taken_for_trials(tmp_path):
     assert any("tried again until they passed" in note for note in by_estimate["warnings"])
 
 
+def test_h130_nor_does_a_margin_that_must_be_sure_pass_by_them(tmp_path):
+    random = Random(3)
+    before = [{"id": f"q{place}", "trial": 1, "passed": random.random() < 0.75} for place in range(60)]
+    policy = recorded(tmp_path, before, {"rules": ["pass_rate >= 0%"]})
+    sure = {"margin": "40%", "evidence": "confident"}
+    policy = {**policy, "baseline": {"file": "baseline.json", "margin": {"pass_rate": sure}}}
+    judged(check(tmp_path, before, policy), "pass")
+    verdict = judged(check(tmp_path, until_green(), policy), "inconclusive")
+    (rule,) = [rule for rule in verdict["rules"] if rule["rule"].startswith("baseline")]
+    assert "tried again until they passed" in rule["reason"]
+    policy["baseline"]["margin"] = {"pass_rate": "40%"}
+    judged(check(tmp_path, until_green(), policy), "pass")
+
+
 def test_h130_nor_as_recorded_or_by_a_plan_of_one_trial(tmp_path):
     bar = {"thresholds": {"blocking": {"pass_rate": "≥ 70%"}}, "evidence": "confident"}
     for number in ("as_recorded", 1):

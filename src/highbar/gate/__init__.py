@@ -11,7 +11,16 @@ outlook                  what the outcome of a rule would be in a second run
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import second_run
-from highbar.gate.rules import decide, judge, still_open, worse_of
+from highbar.gate.rules import decide, judge, open_if_tried_again, still_open, worse_of
 from highbar.gate.thresholds import slack_notes
 
-__all__ = ["Evidence", "decide", "judge", "second_run", "slack_notes", "still_open", "worse_of"]
+__all__ = [
+    "Evidence",
+    "decide",
+    "judge",
+    "open_if_tried_again",
+    "second_run",
+    "slack_notes",
+    "still_open",
+    "worse_of",
+]

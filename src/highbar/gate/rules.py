@@ -283,6 +283,22 @@ def worse_of(result: RuleResult, first: RuleResult) -> RuleResult:
     return _reopened(result, f"{result.reason}; {reason}", first.outcome)
 
 
+def open_if_tried_again(rule: Rule, result: RuleResult) -> RuleResult:
+    """The result of a rule on trials that look repeated until they passed: a comparison with confidence stays open."""
+    if not isinstance(rule, BaselineRule | StepRule) or not rule.demand.is_confident or result.outcome != "pass":
+        return result
+    reason = f"{result.reason}; with confidence this stays open: failures may have been tried again until they passed"
+    return replace(
+        result,
+        outcome="inconclusive",
+        reason=reason,
+        second_run=None,
+        second_run_low=None,
+        more_scenarios=None,
+        outlooks=certain_outlooks("inconclusive"),
+    )
+
+
 def name_of(trial: Trial) -> str:
     """`SEC-001`, or `SEC-001 trial 2`."""
     id_, number = trial

@@ -142,8 +142,14 @@ def _judge_evidence(
 def _with_first_trials(
     job: Job, policy: Policy, sums: Reduction, rules: tuple[RuleResult, ...]
 ) -> tuple[RuleResult, ...]:
-    """The results of the rules, with the worse of all trials and of first trials alone where a rule must be sure."""
-    first = None if sums.uneven is None else sums.uneven.first
+    """The results of the rules, with the worse of all trials and of first trials alone where a rule must be sure.
+
+    A comparison is not repeated with first trials alone: if it must be sure, it stays open.
+    """
+    if sums.uneven is None or not sums.uneven.ends_in_a_pass:
+        return rules
+    rules = tuple(map(gate.open_if_tried_again, policy.rules, rules))
+    first = sums.uneven.first
     if first is None:
         return rules
     alone = measure.Measured(policy, first.whole, first.best, categories=first.categories)
