@@ -30,7 +30,7 @@ _LONGEST_WAIT = 60.0
 _ENOUGH_TAKEN = 20
 """Calls that were taken between refusals, so that the rate is known well enough."""
 _TO_DOUBLE = 80
-"""Calls without a refusal after which the pace is twice the known rate."""
+"""Calls without a refusal after which the pace is twice the known rate; at most four for each that it is known from."""
 _ENOUGH_AT_ONCE = 6
 """Calls at once while no rate is known."""
 _LATE = 0.005
@@ -173,7 +173,8 @@ class Pace:
             return min(max(first, (now - self._episode) / _RARER), _LONGEST_WAIT)
         if self._rate is None:  # half of it after each answer
             return first * 0.5 ** min(self._answered, 60)
-        return first / (1 + (self._begun / _TO_DOUBLE) ** 2)
+        known = sum(count for count, _ in self._stretches)
+        return first / (1 + (self._begun / min(_TO_DOUBLE, 4 * max(known, 1))) ** 2)
 
     @property
     def allowance(self) -> AllowedRate | None:

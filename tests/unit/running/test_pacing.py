@@ -94,6 +94,14 @@ def test_no_trial_is_lost_to_a_limit_which_is_used_to_at_least_85_percent(
     assert 0.75 * allowed <= summary.allowance.per_second <= 1.1 * allowed
 
 
+@pytest.mark.parametrize("says_when", [True, False])
+def test_a_rate_that_is_known_from_few_calls_is_soon_left_behind(says_when):
+    """The first refusals come while the pace is still being found, and say little."""
+    summary, _ = limited(Bucket(50, 1), 2000, latency=0.02, says_when=says_when, concurrency=64)
+    assert summary.unanswered == 0
+    assert 2000 / summary.seconds >= 0.82 * 50
+
+
 def test_the_end_of_a_run_says_how_many_calls_at_once_would_do():
     summary, _ = limited(Bucket(5, 1), 200, latency=0.3, concurrency=8)
     assert summary.allowance is not None
