@@ -220,7 +220,7 @@ def test_reports_read_what_they_need(form, tmp_path: Path):
     assert not found.scenarios
     assert found.details is None
     found.save(saved := tmp_path / "verdict.json")
-    assert highbar.render(found, "csv").count('"scenario","') == 40
+    assert highbar.render(found, "junit").count('classname="highbar.scenarios') == 40
     again = rows() if form == "generator" else forms[form]
     whole = highbar.check(again, POLICY, details=True, list_scenarios=True)
     assert found.complete(details=True, scenarios=True) == whole
