@@ -8,10 +8,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
+from bench.judge_runs import drawn_labels
+from bench.judged_trials import JudgedTrials, judged
+from bench.judged_trials import labels_of as labels_in
 
 import highbar
 from highbar.model import Verdict
+from highbar.policy import read_dict
 from tests.judged_results import STATEMENT, digest, judged_row, labels_of, stratum_of, write_lines
 
 NAMES = ("polite", "short")
@@ -187,3 +192,37 @@ def test_a_judge_of_answers_alone_leaves_coverage_as_it_is(tmp_path: Path) -> No
     for one in rows:
         one["judged"]["statements"] = {"answer": one["judged"]["statements"]["polite"]}
     assert checked(tmp_path, rows, **SURE).verdict == "pass"
+
+
+# --- the simulations -------------------------------------------------------------------------
+
+
+def rows_of(run: JudgedTrials, name: str) -> tuple[list[dict[str, Any]], dict[tuple[str, int], dict[str, bool]]]:
+    """The rows of a simulated run, and what people say about its labeled trials."""
+    rows, said = [], {}
+    for place, (judge, people) in enumerate(zip(run.judge[:, 0].tolist(), run.people[:, 0].tolist(), strict=True)):
+        rows.append(row(f"{name}{place}", judge > 0, judge > 1))
+        if run.asked[place, 0]:
+            said[f"{name}{place}", 1] = {"polite": people > 0, "short": people > 1}
+    return rows, said
+
+
+def simulated(name: str, labels: int, seed: int) -> JudgedTrials:
+    random = np.random.default_rng(seed)
+    people, judge = (random.binomial(2, 0.9, (60, 1)) for _ in range(2))
+    return JudgedTrials(name, 2, people, judge, drawn_labels(judge[None] == 2, labels, random)[0])
+
+
+@pytest.mark.parametrize("metric", ["behavior_coverage", "pass_rate"])
+def test_runs_of_the_benchmark_are_judged_like_their_files(tmp_path: Path, metric: str) -> None:
+    policy: dict[str, Any] = {"evidence": "confident", "thresholds": {metric: "30%"}, "judge": {"correct": True}}
+    run, before = simulated("now", 30, 1), simulated("before", 40, 2)
+    rows, said = rows_of(run, "s")
+    old_rows, old_said = rows_of(before, "b")
+    own, others = labels(rows, said), labels(old_rows, old_said, run=digest("another"))
+    for sample, more in ((own, ()), ([*own, *others], labels_in(before))):
+        named = str(write_lines(tmp_path / "labels.jsonl", sample))
+        results = write_lines(tmp_path / "results.jsonl", rows)
+        (found,) = highbar.check(str(results), {**policy, "judge": {"labels": named, "correct": True}}).rules[:1]
+        expected = judged(read_dict(policy), run, more)
+        assert (found.outcome, found.value, found.reason) == (expected.outcome, expected.value, expected.reason)
