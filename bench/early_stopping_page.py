@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from bench.measured_pages import CONCEPTS, Rows, read, table
 
@@ -86,9 +87,25 @@ def designs(figures: Figures) -> Iterator[tuple[str, ...]]:
         )
 
 
+class KnownNoise(NamedTuple):
+    """What an agent of 90 % comes to at a bar of 85 %, with and without what earlier runs show."""
+
+    share: str
+    scenarios: str
+    without: str
+
+
+def known_noise() -> KnownNoise:
+    """The figures of `bench/suite_noise.py`."""
+    wanted = {"judged": "sequential", "scenarios": "200", "bar": "0.85"}
+    (row,) = [row for row in read("whole-suite.csv") if {key: row[key] for key in wanted} == wanted]
+    shares = [percent(float(row[name]), 1) for name in ("passes", "passes_without")]
+    return KnownNoise(shares[0], f"{float(row['scenarios_run']):.0f}", shares[1])
+
+
 def page(rows: Rows) -> str:
     """The whole page, in Markdown."""
-    figures = Figures(rows)
+    figures, known = Figures(rows), known_noise()
     saved = [figures.of(LINEAR, f"true rate {rate}", "saved") for rate in RATES if rate != "85%"]
     return "\n".join(
         [
@@ -139,7 +156,7 @@ def page(rows: Rows) -> str:
                 (
                     (
                         "a share of scenarios with one trial each, a latency percentile",
-                        "exact binomial boundaries; hypergeometric with `answers: fixed`",
+                        "exact binomial boundaries; hypergeometric with `answers: fixed`, or if the noise of a [whole suite](#only-this-suite) is known",
                         "the number of scenarios, known before the run",
                     ),
                     (
@@ -172,6 +189,11 @@ def page(rows: Rows) -> str:
             "most one time in twenty, and at the end nothing is left open. Chance in the answers does not count: an agent that",
             "gets 84 % of the answers right, each by chance, passes 85 % of 200 scenarios in about four of ten runs, and in 2.6 % without",
             "`answers: fixed`. Say it only if a scenario comes to the same in every run.",
+            "",
+            "Without `answers: fixed` the boundaries are binomial, as if every scenario passed equally often. If the policy names a",
+            "[history](../how-to/history.md) with two or more trials of the same scenarios, it is known [how much they vary](whole-suite.md):",
+            f"then {known.share} of the runs of an agent of 90 % pass a bar of 85 % in a suite of 200 (correlation 0.8), after {known.scenarios} scenarios on average;",
+            f"without that, {known.without} pass.",
             "",
             "## What breaks the guarantee",
             "",

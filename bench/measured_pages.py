@@ -1,7 +1,7 @@
-"""Tables that `second_run.py`, `rising_bars.py` and `false_alarms.py` wrote, as pages of the documentation.
+"""Tables that `second_run.py`, `rising_bars.py`, `false_alarms.py` and `suite_noise.py` wrote, as pages of the documentation.
 
-`python bench/measured_pages.py` writes docs/concepts/second-run.md, rising-bars.md and false-alarms.md; nothing is
-simulated here, and a test compares the pages with the tables.
+`python bench/measured_pages.py` writes docs/concepts/second-run.md, rising-bars.md, false-alarms.md and whole-suite.md;
+nothing is simulated here, and a test compares the pages with the tables.
 """
 
 # ruff: noqa: E501 - the sentences stand here as they do in the pages
@@ -212,6 +212,102 @@ def false_alarms(rows: Rows) -> str:
     )
 
 
+def whole_suite(rows: Rows) -> str:
+    """The page about suites that are all there is."""
+    at_bar = [row for row in rows if row["bar"] == "the true rate"]
+    changed = [row for row in at_bar if "before" in row["law"]]
+    usual = [row for row in at_bar if row not in changed]
+    power = [row for row in rows if row not in at_bar]
+
+    def largest(some: Rows) -> str:
+        return _percent(str(max(float(row[side]) for row in some for side in ("passes", "fails"))), 1)
+
+    return "\n".join(
+        [
+            "# A suite that is all there is",
+            "",
+            "With `population: suite` a rule is about the scenarios of the suite alone, not about others like them. Then only the",
+            "answers vary: a scenario may pass in one run and fail in the next. Without further knowledge the bounds assume the",
+            "most that trials can vary, as if every scenario passed equally often. Most suites vary much less: nearly all scenarios",
+            "always pass, or always fail. How much less can be seen if the same scenarios were repeated:",
+            "",
+            "| known from | needed | used for |",
+            "| --- | --- | --- |",
+            "| the trials of this run | several trials of each scenario; one with a single trial counts as the noisiest | `confident`: rates of trials (pass rate, accuracy, safety, …) and mean scores |",
+            "| earlier runs | a [history](../how-to/history.md) that the policy names (`history: { drift: warn }`), with two or more trials of the same scenarios (same text, scoring, judge and agent); a scenario without them counts as the noisiest | runs of one trial: `pass_rate`, with `confident` and with `sequential` |",
+            "",
+            "If neither is known, nothing changes. A run that disagrees with its history by more than the history explains is as noisy",
+            "as it looks. Nothing needs to be written in the policy for it.",
+            "",
+            "## How the bound is computed",
+            "",
+            "Of the variance of a trial, the share 1 - r is noise; r is the correlation of trials of one scenario. So n trials are",
+            "worth n / (1 - r), and the bounds are those of Clopper and Pearson for so many, from half a trial to the safe side. The",
+            "noise is not taken as smaller than it was at the suite's earlier rate, and pairs of trials that disagree are added to it:",
+            "four if it comes from the run that is judged, one if it comes from earlier runs.",
+            "",
+            "A run that [stops early](early-stopping.md#only-this-suite) has two chances to err, each with half of the error: that",
+            "all of its scenarios come out luckier than they are, and that the first ones do. The bar is moved by what the first allows, and half",
+            "a scenario; exact (hypergeometric) boundaries then decide on which side of it the whole run would end. The noise must be",
+            "known before the run. If the run shows more, it has to cross the boundaries for that much noise as well.",
+            "",
+            "## What it brings",
+            "",
+            f"`python bench/suite_noise.py` judges suites whose scenarios stay the same, {2_000:,} runs for each row. *Without* is the",
+            "same run if the noise is not known. All figures are in [whole-suite.csv](whole-suite.csv).",
+            "",
+            *table(
+                ("suite", "true rate, bar", "known from", "passes", "without", "scenarios"),
+                (
+                    (
+                        f"{row['scenarios']} scenarios, {_trials(row)}, {row['law']}, {row['judged']}",
+                        f"{_percent(row['true'])}, {_percent(row['bar'])}",
+                        row["known_from"],
+                        _percent(row["passes"], 1),
+                        _percent(row["passes_without"], 1),
+                        row["scenarios_run"],
+                    )
+                    for row in power
+                ),
+            ),
+            "",
+            "## How often it is wrong",
+            "",
+            "For suites exactly at their bar, of which at most 5 % may pass and at most 5 % fail:",
+            "",
+            *table(
+                ("judged", "known from", "suites", "wrong passes, at most", "wrong fails, at most"),
+                (
+                    (
+                        judged,
+                        known,
+                        str(len(some)),
+                        *(_percent(str(max(float(row[side]) for row in some)), 1) for side in ("passes", "fails")),
+                    )
+                    for judged, known, some in _grouped(usual)
+                ),
+            ),
+            "",
+            f"If earlier runs were steady and the agent has since become noisy, its noise is seen only in this run: {largest(changed)} at most.",
+            "2,000 runs tell 5 % from 6 %, not from 5.9 %.",
+            "",
+        ]
+    )
+
+
+def _trials(row: dict[str, str]) -> str:
+    return "1 trial" if row["trials"] == "1" else f"{row['trials']} trials"
+
+
+def _grouped(rows: Rows) -> Iterable[tuple[str, str, Rows]]:
+    """The rows by how a run was judged, and from what the noise was known."""
+    groups: dict[tuple[str, str], Rows] = {}
+    for row in rows:
+        own = row["known_from"] == "its own trials"
+        groups.setdefault((row["judged"], "its own trials" if own else "earlier runs"), []).append(row)
+    return [(*key, found) for key, found in groups.items()]
+
+
 def _by_size(rows: Rows, what: str, names: Sequence[str], measure: str, beside: str | None = None) -> list[str]:
     """A table with a column for each number of scenarios; a second measure stands in brackets."""
     mine = [row for row in rows if row["what"] == what]
@@ -247,7 +343,7 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows)]
 
 
-PAGES = {"rising-bars": rising_bars, "second-run": second_run, "false-alarms": false_alarms}
+PAGES = {"rising-bars": rising_bars, "second-run": second_run, "false-alarms": false_alarms, "whole-suite": whole_suite}
 """By the name of the table and of its page."""
 
 

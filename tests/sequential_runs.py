@@ -14,7 +14,9 @@ from highbar.changes.since import since
 from highbar.model import Policy, RuleResult
 from highbar.model.comparison import Side
 from highbar.model.order import RunOrder
+from highbar.model.recall import Recalled
 from highbar.model.records import ScenarioRecord
+from highbar.verdicts.earlier_noise import earlier_noise_of
 from highbar.verdicts.replay import Replay
 
 ABOUT = Side((), is_baseline=False, agent_version=None, scenarios=0, trials=0)
@@ -44,10 +46,12 @@ def judge(
     *,
     best: Sequence[ScenarioRecord] = (),
     base: Sequence[ScenarioRecord] = (),
+    recalled: Recalled | None = None,
 ) -> dict[str, RuleResult]:
     """By name what became of the rules. The records are in the recorded order; `finished` are the first ones, or all.
 
-    `best` has the same scenarios with undecided trials at their best, `base` those of the baseline.
+    `best` has the same scenarios with undecided trials at their best, `base` those of the baseline;
+    `recalled` is the history.
     """
     order = tuple(record.id for record in worst)
     done = order if finished is None else finished
@@ -67,7 +71,8 @@ def judge(
     at_best = whole.at_best()
     if at_best is not None:
         evidence = replace(evidence, best=replace(evidence, measured=at_best, at_best=True))
-    return judged(bar, evidence, Replay(bar, head, recorded, changes))
+    noise = None if recalled is None else earlier_noise_of(recalled, head)
+    return judged(bar, evidence, Replay(bar, head, recorded, changes, noise))
 
 
 def judged(bar: Policy, evidence: gate.Evidence, replay: Replay | None) -> dict[str, RuleResult]:

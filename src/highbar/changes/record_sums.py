@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from highbar.catalogue import is_repeated
-from highbar.engine.quantities import pass_k_value
+from highbar.engine.quantities import is_mean_of_trials, pass_k_value
 from highbar.model import Linear, Percentile, Policy, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
@@ -22,6 +22,7 @@ from highbar.policy.sequential import is_chosen
 from highbar.statistics.bounds import Ranks, Sums, clustered_ranks_of, effective_trials, nearest_rank, percentile_ranks
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
+from highbar.statistics.suite_noise import TrialNoise, own_noise
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
@@ -162,6 +163,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             ),
             default=0.0,
         )
+        worth = float(effective_trials(add_up(below), heaviest)) if heaviest else 0.0
         return RatioTotals(
             Sums(
                 clusters=sum(1 for _, weight in pairs if weight > 0),
@@ -172,14 +174,25 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
                 dd=sum(weight * weight for _, weight in pairs),
             ),
             max((weight for _, weight in pairs), default=0.0),
-            float(effective_trials(add_up(below), heaviest)) if heaviest else 0.0,
+            worth,
             ThirdSums(
                 sum(z * z * z for z, _ in pairs),
                 sum(z * z * d for z, d in pairs),
                 sum(z * d * d for z, d in pairs),
                 sum(d * d * d for _, d in pairs),
             ),
+            noise=self._noise(above, below, worth) if worth and is_mean_of_trials(ratio) else None,
         )
+
+    def _noise(self, above: Sequence[Fraction], below: Sequence[Fraction], worth: float) -> TrialNoise | None:
+        """What the repeated trials of scenarios show of their noise; None if none was repeated."""
+        within = pair = 0.0
+        for z, d, record in zip(_doubles(above), _doubles(below), self.records, strict=True):
+            several = record.trials > 1
+            within += z * (d - z) / (record.trials - 1) if several else d * d / 4
+            pair = max(pair, d * d / (record.trials * (record.trials - 1)) if several else 0.0)
+        weight = float(add_up(below))
+        return own_noise(add_up(above) / add_up(below), worth, weight, within, pair) if pair else None
 
     def _cross(self, pair: tuple[Ratio, Ratio]) -> CrossSums:
         columns = [self.by_unit(side) for ratio in pair for side in self._sides(ratio)]

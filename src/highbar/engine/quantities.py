@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column, sum_scale
+from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, SHARES, Column, sum_scale
 from highbar.engine import scoring
-from highbar.model import Ends
+from highbar.model import Ends, Ratio
 
 NO_ENDS = Ends()
 EVERY_TRIAL = "trial_count"
@@ -79,6 +79,14 @@ class QuantitySql(Struct, frozen=True):
         If no trial can, no scenario has it, whatever errors and open trials count as.
         """
         return all(any(name in columns for name in one_of) for one_of in self.read_from) or (demanded and self.bit > 0)
+
+
+def is_mean_of_trials(ratio: Ratio) -> bool:
+    """Whether every scenario adds the mean of its trials, each from 0 to 1, times its weight."""
+    if len(ratio.z) > 1 or len(ratio.d) > 1:
+        return False
+    (above, _), (below, _) = ratio.z[0], ratio.d[0]
+    return above.of == "sum" and above.column in SHARES and (below.of == "count" or below.column == "scenario")
 
 
 def scaled_name(column: str) -> str:

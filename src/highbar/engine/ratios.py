@@ -17,12 +17,13 @@ from highbar.catalogue import is_repeated
 from highbar.columns import BY_NAME, quantities_of
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
-from highbar.engine.quantities import EVERY_TRIAL, contribution, pass_k_sql
+from highbar.engine.quantities import EVERY_TRIAL, contribution, is_mean_of_trials, pass_k_sql
 from highbar.model import Linear, Ratio, Term
 from highbar.model.reduction import RatioTotals, Total
 from highbar.statistics.bounds import Sums, effective_trials
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
+from highbar.statistics.suite_noise import own_noise
 
 COUNTED = quantities_of("counted") | {"scenario"}
 """Quantities that are 0 or 1 in a scenario of one trial."""
@@ -102,6 +103,19 @@ def _heaviest_trial(layout: Layout, ratio: Ratio) -> str:
     return f"CASE WHEN ({d}) > 0 THEN greatest({d}, {weight}) / nullif({_trials_sql(layout, ratio)}, 0) END"
 
 
+def _trial_columns(layout: Layout, ratio: Ratio, z: str, d: str) -> list[tuple[str, str, str]]:
+    """What only the noise of trials needs of a scenario: a name, how it is added up, and its SQL, from its z and d."""
+    found = [("heaviest", "max", _heaviest_trial(layout, ratio))]
+    if layout.repeated and is_mean_of_trials(ratio):
+        trials = _trials_sql(layout, ratio)
+        several = f"WHEN {d} > 0 AND {trials} > 1 THEN"
+        # A scenario with one trial does not show its variance: the largest counts.
+        within = f"CASE {several} {z} * ({d} - {z}) / ({trials} - 1e0) WHEN {d} > 0 THEN {d} * {d} / 4e0 ELSE 0e0 END"
+        found.append(("within", "sum", within))
+        found.append(("pair", "max", f"CASE {several} {d} * {d} / ({trials} * ({trials} - 1e0)) END"))
+    return found
+
+
 def _weight_sql(layout: Layout) -> str:
     by_policy = ONE
     if len(layout.weights) > 1:
@@ -161,7 +175,8 @@ def aggregates(layout: Layout, request: Request, *, one_pass: bool) -> list[tupl
                 (f"nonzero_{i}", f"sum(CAST({z} > 0 AS INTEGER))"),
             ]
         if request.trial_noise:
-            found.append((f"heaviest_{i}", f"max({_heaviest_trial(layout, ratio) if one_pass else f'heaviest_{i}'})"))
+            for name, add_up, sql in _trial_columns(layout, ratio, z, d):
+                found.append((f"{name}_{i}", f"{add_up}({sql if one_pass else f'{name}_{i}'})"))
     for j, (first, second) in enumerate(request.crosses):
         a, b = request.ratios.index(first), request.ratios.index(second)
         found += [(f"cross_{kind}_{j}", f"sum({kind[0]}_{a} * {kind[1]}_{b})") for kind in ("zz", "zd", "dz", "dd")]
@@ -170,7 +185,7 @@ def aggregates(layout: Layout, request: Request, *, one_pass: bool) -> list[tupl
 
 def profile_aggregate(name: str) -> str:
     """SQL for how a sum is combined from profile rows."""
-    return f"max({name})" if name.startswith(("largest_", "heaviest_")) else f"sum({name})"
+    return f"max({name})" if name.startswith(("largest_", "heaviest_", "pair_")) else f"sum({name})"
 
 
 def by_cluster(layout: Layout, request: Request, groups: str) -> str:
@@ -181,11 +196,13 @@ def by_cluster(layout: Layout, request: Request, groups: str) -> str:
     """
     parts, sums = [], []
     for i, ratio in enumerate(request.ratios):
-        parts.append(f"{_linear_sql(layout, ratio.z)} AS z_{i}, {_linear_sql(layout, ratio.d)} AS d_{i}")
+        z, d = _linear_sql(layout, ratio.z), _linear_sql(layout, ratio.d)
+        parts.append(f"{z} AS z_{i}, {d} AS d_{i}")
         sums.append(f"sum(z_{i}) AS z_{i}, sum(d_{i}) AS d_{i}")
         if request.trial_noise:
-            parts.append(f"{_heaviest_trial(layout, ratio)} AS heaviest_{i}")
-            sums.append(f"max(heaviest_{i}) AS heaviest_{i}")
+            for name, add_up, sql in _trial_columns(layout, ratio, f"({z})", f"({d})"):
+                parts.append(f"{sql} AS {name}_{i}")
+                sums.append(f"{add_up}({name}_{i}) AS {name}_{i}")
     # `CASE … THEN id`: scenarios without a cluster must not fall together into the one group of NULL.
     alone = "CASE WHEN cluster IS NULL THEN id END AS alone"
     scenarios = f"SELECT {groups} AS group_name, cluster, {alone}, {', '.join(parts)} FROM scenarios"
@@ -210,11 +227,13 @@ def ratio_totals(
     thirds = None
     if row.get(f"{THIRDS[0]}_{place}") is not None:
         thirds = ThirdSums(*(row[f"{kind}_{place}"] for kind in THIRDS))
-    failures = row.get(f"imperfect_{place}"), row.get(f"nonzero_{place}")
+    within, pair = row.get(f"within_{place}"), row.get(f"pair_{place}")
+    noise = None if within is None or pair is None or not d else own_noise(z / d, trials, float(d), within, pair)
+    others = thirds, row.get(f"imperfect_{place}"), row.get(f"nonzero_{place}"), noise
     if _is_mean(layout, ratio):
-        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, thirds, *failures)
+        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, *others)
     squares = (row[f"{kind}_{place}"] for kind in ("zz", "zd", "dd"))
-    return RatioTotals(Sums(row[f"units_{place}"], d, z, *squares), row[f"largest_{place}"], trials, thirds, *failures)
+    return RatioTotals(Sums(row[f"units_{place}"], d, z, *squares), row[f"largest_{place}"], trials, *others)
 
 
 def cross_totals(place: int, row: Mapping[str, Any]) -> CrossSums:

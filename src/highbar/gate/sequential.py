@@ -24,8 +24,10 @@ from highbar.model.stopping import SequentialMethod, Stopping
 from highbar.statistics.betting import Bets, UnitShare
 from highbar.statistics.distributions import normal_cdf
 from highbar.statistics.group_sequential import LOOKS, critical_values, look_sizes
+from highbar.statistics.noisy_spending import noisy_boundaries
 from highbar.statistics.planning import clusters_to_exclude
 from highbar.statistics.spending import Boundaries, binomial_boundaries, first_crossing, suite_boundaries
+from highbar.statistics.suite_noise import TrialNoise
 
 WeighedRule = ThresholdRule | ConditionRule | BaselineRule | StepRule
 Judge = Callable[[WeighedRule, Evidence], RuleResult]
@@ -64,6 +66,8 @@ class SharesSeen(Struct, frozen=True):
     in_suite: bool = False
     settled: bool = False
     perfect: bool = False  # only a share of 1 reaches the threshold
+    # The noise of the trials of a whole suite, as earlier runs show it, and after each unit as this run does.
+    noise: tuple[TrialNoise, tuple[float, ...]] | None = None
 
 
 class Course(Struct, frozen=True):
@@ -211,6 +215,8 @@ def _by_spending(shares: SharesSeen, seen: int, total: int, demand: Demand, alph
 def _boundaries(shares: SharesSeen, total: int, demand: Demand, alpha: float, places: tuple[int, ...]) -> Boundaries:
     if shares.settled:
         return suite_boundaries(shares.threshold, total, alpha, demand.spending, strict=shares.strict)
+    if shares.noise is not None and shares.in_suite and shares.of_all:
+        return noisy_boundaries(shares.threshold, total, alpha, demand.spending, *shares.noise)
     # If every scenario has the metric, as in most plans, the places are left out, so that one cached result serves all.
     given = () if places == tuple(range(1, len(places) + 1)) else places
     return binomial_boundaries(shares.threshold, total, alpha, demand.spending, given)

@@ -14,7 +14,7 @@ percentile are not a sample of the trials that users see.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from highbar.columns import BOUNDED, EXTRA, recorded_column
@@ -40,30 +40,40 @@ from highbar.measure.undefined import limit_of
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
 from highbar.model.reduction import Group, Rank
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
-from highbar.statistics.bounds import MOST_UNEQUAL, Sums, effective_clusters, share_bounds, suite_bounds
+from highbar.statistics.bounds import MOST_UNEQUAL, Sums, effective_clusters, share_bounds
 from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
 from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
+from highbar.statistics.suite_noise import TrialNoise, noisy_suite_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 Limits = tuple[Fraction, Fraction]
 """The smallest and the largest value that a scenario can have in a column."""
+EarlierNoise = Callable[[Ratio], TrialNoise | None]
 
 
 class FormulaBounds:
     """The bounds of any formula over one group, each at the one-sided error `alpha`.
 
     `trial_noise`: the scenarios are the whole population, and only their trials vary. `ends` has the limits of columns;
-    None if there is no policy, and so no limit.
+    None if there is no policy, and so no limit. `earlier_noise` returns what earlier runs say of the noise of a share's
+    trials, for scenarios that were not repeated in this run.
     """
 
     def __init__(
-        self, group: Group, alpha: float, *, trial_noise: bool = False, ends: Mapping[str, Ends] | None = None
+        self,
+        group: Group,
+        alpha: float,
+        *,
+        trial_noise: bool = False,
+        ends: Mapping[str, Ends] | None = None,
+        earlier_noise: EarlierNoise | None = None,
     ) -> None:
         self.group = group
         self.alpha = alpha
         self.trial_noise = trial_noise
         self.ends = ends
+        self.earlier_noise = earlier_noise
         self._known: dict[Part, Interval] = {}  # a cache: formulas share their parts
 
     def of(self, formula: Node) -> Interval:
@@ -117,7 +127,8 @@ class FormulaBounds:
     def _share_bounds(self, ratio: Ratio) -> Interval:
         totals = self.group.ratios[ratio]
         if self.trial_noise and totals.trials > 0:
-            return suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha)
+            noise = totals.noise or (self.earlier_noise(ratio) if self.earlier_noise else None)
+            return noisy_suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha, noise)
         # Unequal weights may correlate with difficulty, which the largest weight allows for. Equal ones stay exact.
         largest = Fraction(totals.largest) if is_weighted(ratio) and weights_differ(ratio, self.group) else None
         return share_bounds(totals.sums, self.alpha, largest) or Interval(0.0, 1.0)

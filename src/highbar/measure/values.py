@@ -57,6 +57,7 @@ class Measured:
         is_best: bool = False,
         formulas_of: Measured | None = None,
         categories: tuple[str, ...] = (),
+        earlier_noise: intervals.EarlierNoise | None = None,
         weighed: Weighed | None = None,
     ) -> None:
         self.policy = policy
@@ -64,6 +65,7 @@ class Measured:
         self.best = best
         self.is_best = is_best
         self.weighed = weighed
+        self.earlier_noise = earlier_noise  # of these scenarios alone, not of a part of them
         self.categories = categories  # all categories in the results, to explain why one has no scenario
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
@@ -83,7 +85,15 @@ class Measured:
         """The same metrics with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self, categories=self.categories)
+        return Measured(
+            self.policy,
+            self.best,
+            self.group,
+            is_best=True,
+            formulas_of=self,
+            categories=self.categories,
+            earlier_noise=self.earlier_noise,
+        )
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` selects."""
@@ -166,7 +176,8 @@ class Measured:
     @cached_property
     def _other_end(self) -> Measured:
         """The same metrics of the other group alone."""
-        return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
+        group, noise = self.best or self.group, self.earlier_noise
+        return Measured(self.policy, group, formulas_of=self, categories=self.categories, earlier_noise=noise)
 
     def _combine_ends(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two values, or the better one if `is_best`, with an interval that covers both."""
@@ -237,7 +248,8 @@ class Measured:
     @cached_property
     def _intervals(self) -> intervals.FormulaBounds:
         alpha, trial_noise = float(1 - self.policy.confidence), self.policy.population == "suite"
-        return intervals.FormulaBounds(self.group, alpha, trial_noise=trial_noise, ends=self._ends)
+        noise = self.earlier_noise
+        return intervals.FormulaBounds(self.group, alpha, trial_noise=trial_noise, ends=self._ends, earlier_noise=noise)
 
     @cached_property
     def _ends(self) -> Mapping[str, Ends]:

@@ -13,6 +13,7 @@ from highbar.model.verdict import FailedScenario, FlakyScenario, ScenarioResult,
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
+from highbar.statistics.suite_noise import TrialNoise
 
 if TYPE_CHECKING:  # few checks need these classes, and defining them takes time at each start
     from highbar.model.details import Details, TrialDetail
@@ -57,7 +58,7 @@ class RatioTotals(Struct, frozen=True):
 
     `largest` is the largest d of a unit; `trials` is the effective number of trials (Kish). `thirds` has the sums of
     products of three, `imperfect` the number of units with z below d and `nonzero` the number with z above 0; each is
-    None if it was not requested.
+    None if it was not requested. `noise` is what repeated trials show of a mean of trials; None if they show nothing.
     """
 
     sums: Sums
@@ -66,6 +67,7 @@ class RatioTotals(Struct, frozen=True):
     thirds: ThirdSums | None = None
     imperfect: int | None = None
     nonzero: int | None = None
+    noise: TrialNoise | None = None
 
 
 class Group(Struct, frozen=True):

@@ -1,9 +1,10 @@
 """Pure functions: bounds, comparisons and planning. Numbers in, numbers out; nothing here knows of policies or files.
 
     bounds, ratio, bounded_ratio, composite, trials   the interval of one metric
+    suite_noise                                       that of a share, if the suite is the whole population
     paired, slices, new_failures                      two versions, many slices, and scenarios that broke
     judges, agreement                                 people's labels, and how good a judge is
-    spending, betting, group_sequential, stopping     runs that stop as soon as they are decided
+    spending, noisy_spending, betting, group_sequential, stopping   runs that stop as soon as they are decided
     planning, second_run                              what a run can show, and what the next one would
     drift, pooled                                     many runs over the same scenarios
     distributions, search, interval                   distributions, bisection, and the types of numbers

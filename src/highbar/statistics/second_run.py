@@ -12,7 +12,7 @@ reported with what happens.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 
 from msgspec import Struct
@@ -25,14 +25,13 @@ from highbar.statistics.distributions import (
     normal_cdf,
     normal_quantile,
 )
+from highbar.statistics.search import root
 from highbar.statistics.trials import VarianceSplit
 
 LEAST_ALIKE, MOST_ALIKE = 0.0, 0.9
 """The range of intraclass correlations that a chance is reported for if no scenario was repeated."""
 _POINTS = 12
 """An unknown failure rate is averaged over this many of its quantiles."""
-_STEPS = 60
-_CLOSE = 1e-7
 _LARGEST_LOG = 21.0  # of a number of scenarios: a billion
 
 
@@ -144,7 +143,7 @@ def effective_size(share: Share, alpha: float) -> float | None:
         size = math.exp(power)
         return beta_cdf(low, value * size, (1 - value) * size + 1) - alpha
 
-    return math.exp(_root(excess, 0.0, _LARGEST_LOG))
+    return math.exp(root(excess, 0.0, _LARGEST_LOG))
 
 
 def passing_share(threshold: float, size: float | None, alpha: float) -> float | None:
@@ -153,7 +152,7 @@ def passing_share(threshold: float, size: float | None, alpha: float) -> float |
         return None
     if threshold <= 0.0:
         return 0.0
-    return _root(lambda share: beta_cdf(threshold, share * size, (1 - share) * size + 1) - alpha, threshold, 1.0)
+    return root(lambda share: beta_cdf(threshold, share * size, (1 - share) * size + 1) - alpha, threshold, 1.0)
 
 
 def _first_to_pass(threshold: Fraction, parts: int | None, *, strict: bool) -> tuple[float, int | None]:
@@ -195,24 +194,6 @@ class _SecondEstimate(Struct, frozen=True):
         if self.size is None:
             return float(self.mean >= share)
         return beta_survival(min(max(share, 0.0), 1.0), self.mean * self.size, (1 - self.mean) * self.size)
-
-
-def _root(function: Callable[[float], float], start: float, stop: float) -> float:
-    """The point at which a function changes its sign (Illinois method); if it does not, the end nearer to one."""
-    first, last = function(start), function(stop)
-    if (first > 0) == (last > 0):
-        return start if abs(first) < abs(last) else stop
-    for _ in range(_STEPS):
-        middle = (start * last - stop * first) / (last - first)
-        found = function(middle)
-        if (found > 0) == (last > 0):
-            first /= 2
-            step, stop, last = abs(stop - middle), middle, found
-        else:
-            step, start, stop, first, last = abs(start - middle), stop, middle, last, found
-        if step <= _CLOSE or found == 0.0:
-            break
-    return stop
 
 
 # --- perfection, and scenarios that must all pass ---------------------------------------------

@@ -160,6 +160,16 @@ def suite_boundaries(
     return Boundaries(units, _walk(units, alpha, POWERS[spending], [drawn(least - 1, units), drawn(least, units)]))
 
 
+@lru_cache(maxsize=64)
+def moved_boundaries(least: int, fewest: int, units: int, alpha: float, spending: Spending = "linear") -> Boundaries:
+    """The boundaries of two shares of the `units`, drawn without replacement: one to pass, a smaller one not to fail.
+
+    A pass at `least` passes among all units, a fail below `fewest`; what is between is left open. `alpha` is accepted
+    on each side.
+    """
+    return Boundaries(units, _walk(units, alpha, POWERS[spending], [drawn(least - 1, units), drawn(fewest, units)]))
+
+
 def tolerance_boundaries(tolerate: Real, units: int, alpha: float, failures: int = 0) -> Boundaries:
     """The boundaries of a threshold of 100 %: one failure beyond `failures` fails it at once.
 

@@ -8,6 +8,7 @@ label_sources                which labels count, and whether those of this run a
 label_rates, corrections     how often the judge is right; shares corrected for its errors
 sequential, replay, shares   a run in its recorded order: what each sequential rule sees of it
 quarantine, settling         what is quarantined today; what would settle each rule
+earlier_noise                what the history says about the noise of the trials
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # few policies compare
     from highbar.gate.evidence import JudgeKnown
     from highbar.model.recall import Recalled
     from highbar.verdicts.corrections import Corrections
+    from highbar.verdicts.earlier_noise import EarlierNoise
 
 MOST_FAILED = 1000
 """The most failed scenarios that a verdict lists, the worst first."""
@@ -73,7 +75,10 @@ def make_verdict(
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
     before = changes.base.records if changes else ()
     weighed = Weighed(sums.records.scenarios, before) if sums.records else None
-    whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories, weighed=weighed)
+    noise = _earlier_noise(policy, recalled)
+    whole = measure.Measured(
+        policy, sums.whole, sums.best, categories=sums.categories, weighed=weighed, earlier_noise=noise
+    )
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # typical thresholds apply only to metrics that have data
@@ -87,7 +92,7 @@ def make_verdict(
     if policy.is_sequential:
         from highbar.verdicts import sequential  # few policies are
 
-        replay = sequential.replay_of(policy, results, run, changes)
+        replay = sequential.replay_of(policy, results, run, changes, noise)
         evidence = sequential.with_replay(evidence, policy, replay)
     quarantine_notes: tuple[str, ...] = ()
     if policy.quarantine is not None:
@@ -137,6 +142,15 @@ def _judge_evidence(
     from highbar.verdicts.judges import judge_evidence  # few results rest on a judge
 
     return judge_evidence(policy, results, sums, whole, job.today or datetime.now(UTC).date())
+
+
+def _earlier_noise(policy: Policy, recalled: tuple[Recalled, ScoredRun] | None) -> EarlierNoise | None:
+    """What the history says about the noise of a suite that is all there is; None if it says nothing."""
+    if recalled is None or policy.population != "suite":
+        return None
+    from highbar.verdicts.earlier_noise import earlier_noise_of  # few policies have both
+
+    return earlier_noise_of(*recalled)
 
 
 def _with_first_trials(

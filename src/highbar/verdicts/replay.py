@@ -20,6 +20,7 @@ from highbar.measure.weight_classes import Weighed, doubt_of_classes
 from highbar.model import BaselineRule, Doubt, Policy, StepRule, ThresholdRule
 from highbar.model.order import RunOrder
 from highbar.policy.sequential import populations, small_horizon
+from highbar.verdicts.earlier_noise import EarlierNoise
 from highbar.verdicts.shares import Seen, is_countable, pairs_seen, shares_seen
 
 _CLUSTERED = "scenarios of a cluster are not independent of each other"
@@ -30,10 +31,20 @@ _UNEVEN = "scenarios do not count alike, so that failures cannot be counted"
 
 
 class Replay:
-    """One run. `run` has the records of all planned scenarios; `changes` is None if no rule compares."""
+    """One run. `run` has the records of all planned scenarios; `changes` is None if no rule compares.
 
-    def __init__(self, policy: Policy, run: ScoredRun, order: RunOrder, changes: Changes | None = None) -> None:
-        self.policy, self.run, self.order, self.changes = policy, run, order, changes
+    `noise` is what the history says about the trials of a suite that is all there is.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        run: ScoredRun,
+        order: RunOrder,
+        changes: Changes | None = None,
+        noise: EarlierNoise | None = None,
+    ) -> None:
+        self.policy, self.run, self.order, self.changes, self.noise = policy, run, order, changes, noise
         self._worst = {record.id: record for record in run.records}
         self._best = {record.id: record for record in run.best or run.records}
         self._base = {} if changes is None else {record.id: record for record in changes.base.records}
@@ -78,8 +89,18 @@ class Replay:
 
     def _shares(self, rule: WeighedRule, seen: Seen) -> SharesSeen | None:
         if isinstance(rule, ThresholdRule):
-            return shares_seen(rule, self.policy, seen)
+            found = shares_seen(rule, self.policy, seen)
+            return None if found is None else self._with_noise(rule, found, seen)
         return pairs_seen(rule, self.policy, seen, self._base) if isinstance(rule, BaselineRule) else None
+
+    def _with_noise(self, rule: ThresholdRule, shares: SharesSeen, seen: Seen) -> SharesSeen:
+        """The same with the noise of the trials, if that was known before the run for all planned scenarios."""
+        root = share_behind(of_metric(self.policy, self.policy.metrics[rule.metric], rule.where))
+        # Scenarios that are added later, up to a horizon, have no earlier trials yet.
+        if self.noise is None or root is None or rule.demand.horizon not in (None, len(seen.planned)):
+            return shares
+        known = self.noise.before(root[0])
+        return shares if known is None else replace(shares, noise=(known, self.noise.disagreements(seen.worst)))
 
     def _doubt_of_weights(self, rule: WeighedRule) -> Doubt | None:
         """Why the weights that the planned scenarios have leave the rule open."""

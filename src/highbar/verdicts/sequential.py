@@ -16,11 +16,18 @@ from highbar.model.reduction import Reduction
 from highbar.model.rules import demands_of
 from highbar.model.stopping import SequentialRun
 from highbar.statistics.slices import standings
+from highbar.verdicts.earlier_noise import EarlierNoise
 from highbar.verdicts.notes import POLICY_CHANGED
 from highbar.verdicts.replay import Replay, part_of
 
 
-def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: Changes | None) -> Replay | str:
+def replay_of(
+    policy: Policy,
+    results: Results,
+    run: ScoredRun | None,
+    changes: Changes | None,
+    noise: EarlierNoise | None = None,
+) -> Replay | str:
     """The run in its recorded order, or why there is no order."""
     order = results.order
     if not isinstance(order, RunOrder) or run is None:
@@ -28,7 +35,7 @@ def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: 
     # Fail closed: rows may have been added or removed after the run, and then the recorded order is not theirs.
     if {record.id: record.trials for record in run.records} != order.trials:
         return "the rows are not those of the run's plan"
-    return Replay(policy, run, order, changes)
+    return Replay(policy, run, order, changes, noise)
 
 
 def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | str) -> gate.Evidence:

@@ -28,6 +28,7 @@ class Totals:
     largest: float
     trials: float
     thirds: None = None
+    noise: None = None
 
 
 @dataclass(frozen=True)
