@@ -289,7 +289,7 @@ def whole_suite(rows: Rows) -> str:
             ),
             "",
             f"If earlier runs were steady and the agent has since become noisy, its noise is seen only in this run: {largest(changed)} at most.",
-            "2,000 runs tell 5 % from 6 %, not from 5.9 %.",
+            "In 2,000 runs a share of 5 % may come out as 6 % by chance; without any correlation the boundaries are the exact ones.",
             "",
         ]
     )

@@ -158,9 +158,9 @@ def known_noise(point: Point, earlier: np.ndarray, passed: np.ndarray) -> tuple[
     """What is known of the noise before a run, or from its own trials; and how it disagrees with earlier runs."""
     n, m = point.scenarios, point.trials
     if point.before:
-        before, now = earlier / point.before, passed / m
         noise = earlier_noise([(int(number), point.before) for number in earlier])
-        return noise, disagreement(before, now)
+        pairs = zip((earlier / point.before).tolist(), (passed / m).tolist(), strict=True)
+        return noise, np.array([disagreement(before, now) for before, now in pairs])
     score = passed / m
     within = float((score * (1 - score)).sum()) / (m - 1)
     return own_noise(float(score.mean()), n * m, n, within, 1 / (m * (m - 1))), np.zeros(n)
@@ -217,7 +217,7 @@ def judge(
     recorded = RunOrder(ids, dict.fromkeys(ids, point.trials), frozenset(ids), len(ids), seed=1)
     replay = Replay(policy, run, recorded, None, noise) if point.sequential else None
     result = gate.judge(rule, gate.Evidence(whole, policy.metrics, {}, None, ALPHA, replay=replay))
-    return result.outcome, result.stopping and result.stopping.decided_at
+    return result.outcome, None if result.stopping is None else result.stopping.decided_at
 
 
 def measured(place: int, point: Point, number: int) -> tuple[object, ...]:
@@ -233,10 +233,9 @@ def measured(place: int, point: Point, number: int) -> tuple[object, ...]:
     law = point.law if point.law_before is None else f"{point.law}, {point.law_before} before"
     known = f"{point.before} earlier runs" if point.before else "its own trials"
     judged = "sequential" if point.sequential else "confident"
-    bar = point.bar or "the true rate"
     shown = [f"{share:.4f}" for share in shares]
     return (
-        *(judged, known, law, point.scenarios, point.trials, bar, f"{true.mean():.4f}"),
+        *(judged, known, law, point.scenarios, point.trials, point.bar or "the true rate", f"{true.mean():.4f}"),
         *(*shown[:2], f"{taken:.1f}", *shown[2:]),
     )
 
