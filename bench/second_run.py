@@ -28,7 +28,6 @@ from bench.second_run_kinds import (  # noqa: E402 - needs the line above
     cluster_pairs,
     known,
     margin_pairs,
-    required_pairs,
     suite_pairs,
 )
 
@@ -111,7 +110,7 @@ def pairs(random: Random, rule: str, scenarios: int, trials: int, alike: float, 
 
 
 def rules() -> tuple[str, ...]:
-    """Every rule of the grid."""
+    """Every rule of the grid; of those of 100 % nothing is stated, and they give no rows."""
     shares = [f"{kind} {100 * bar}%" for kind in ("estimate", "confident") for bar in BARS]
     return (*shares, "estimate 100%", "confident 100%")
 
@@ -218,7 +217,7 @@ def rows() -> Iterator[tuple[object, ...]]:
 
 
 def other_kinds() -> Iterator[tuple[object, ...]]:
-    """Rows for margins, required scenarios, clusters and the suite as a whole."""
+    """Rows for margins, clusters and the suite as a whole."""
     found: list[tuple[tuple[str, str, str], Callable[[Random], Iterable[Pair]]]] = []
     for kind in ("estimate", "confident"):
         for alike in (0.0, 0.6, 0.9):
@@ -230,9 +229,6 @@ def other_kinds() -> Iterator[tuple[object, ...]]:
         for trials, alike in itertools.product(TRIALS, (0.0, 0.6)):
             name = (f"{kind} 85%, population: suite", str(trials), f"{alike:g}")
             found.append((name, partial(_of_sizes, suite_pairs, (20, 100), (trials, alike, kind))))
-    for named, trials, alike in itertools.product((3, 15), TRIALS, (0.0, 0.3, 0.6, 0.9)):
-        name = (f"{named} required scenarios", str(trials), f"{alike:g}")
-        found.append((name, partial(_of_sizes, required_pairs, (30, 100), (named, alike, trials))))
     for place, (name, take) in enumerate(found):
         yield from list(grouped(list(take(np.random.default_rng([SEED, 1000 + place]))), name))[-1:]
 

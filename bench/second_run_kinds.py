@@ -1,4 +1,4 @@
-"""Second runs of other kinds of rules: margins to a baseline, required scenarios, clusters, the suite as a whole.
+"""Second runs of other kinds of rules: margins to a baseline, clusters, the suite as a whole.
 
 Each function yields pairs of runs; `bench/second_run.py` groups them into rows of its table.
 """
@@ -15,12 +15,13 @@ from bench.by_scenario import variance_split
 from msgspec.structs import replace
 
 from highbar.gate.baseline import Excess, weigh_excess
-from highbar.gate.outlook import Outlooks, ValueSupport, chance, outlooks_of_difference, outlooks_of_scenarios
+from highbar.gate.outlook import Outlooks, ValueSupport, chance, outlooks_of_difference
 from highbar.gate.thresholds import ThresholdOutcome, judge_value
 from highbar.model import Demand, Outcome, Threshold, Value
-from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.paired import single_trial_bounds
 from highbar.statistics.second_run import Noise, trial_noise
+from highbar.statistics.trials import noisy_suite_bounds, own_noise
 
 ALPHA = 0.05
 RUNS = 500
@@ -89,20 +90,7 @@ def margin_pairs(random: Random, count: int, alike: float, kind: str) -> Iterato
         yield from pair(outlooks, first, second)
 
 
-# --- required scenarios -----------------------------------------------------------------------
-
-
-def required_pairs(random: Random, count: int, named: int, alike: float, trials: int) -> Iterator[Pair]:
-    """Some scenarios of a suite must pass all their trials."""
-    for _ in range(RUNS):
-        level = random.uniform(0.8, 0.995)
-        rates = spread(random, level, alike, count)
-        one, two = (random.binomial(trials, rates) for _ in range(2))
-        failed, failed_again = (int((run[:named] < trials).sum()) for run in (one, two))
-        noise = known(trials, alike) if trials == 1 else observed(one, trials)
-        rate = Value(Fraction(int(one.sum()), count * trials), count, 0, "ratio", "higher", None)
-        outlooks = outlooks_of_scenarios(named - failed, failed, rate, noise)
-        yield from pair(outlooks, "fail" if failed else "pass", "fail" if failed_again else "pass")
+# --- clusters, and the suite as a whole -------------------------------------------------------
 
 
 def observed(passed: np.ndarray, trials: int, *, pooled: bool = False) -> Noise:
@@ -110,9 +98,6 @@ def observed(passed: np.ndarray, trials: int, *, pooled: bool = False) -> Noise:
     split = variance_split((int(number), trials) for number in passed)
     found = trial_noise(split, len(passed) * (trials - 1), float(trials), pooled=pooled)
     return replace(found, least=round(found.least, 2), most=round(found.most, 2))
-
-
-# --- clusters, and the suite as a whole -------------------------------------------------------
 
 
 def judge(
@@ -144,7 +129,7 @@ def cluster_pairs(random: Random, clusters: int, shared: float, alike: float, ki
 
 
 def suite_pairs(random: Random, count: int, trials: int, alike: float, kind: str) -> Iterator[Pair]:
-    """`population: suite`: the bounds are those of pooled trials."""
+    """`population: suite`: the bounds are those of pooled trials, and of their noise if they were repeated."""
     for _ in range(RUNS // 2):
         rates = spread(random, random.uniform(0.6, 0.995), alike, count)
         one, two = (random.binomial(trials, rates) for _ in range(2))
@@ -153,6 +138,9 @@ def suite_pairs(random: Random, count: int, trials: int, alike: float, kind: str
         for passed in (one, two):
             value = Fraction(int(passed.sum()), count * trials)
             sums = Sums.of([(Fraction(int(number), trials), 1) for number in passed])
-            ends = suite_bounds(value, count * trials, ALPHA)
+            score = passed / trials
+            within = float((score * (1 - score)).sum()) / max(trials - 1, 1)
+            own = own_noise(value, count * trials, count, within, 1 / (trials * (trials - 1))) if trials > 1 else None
+            ends = noisy_suite_bounds(value, count * trials, ALPHA, own)
             found.append(judge(value, count, (ends[0], ends[1]), 85, kind, ValueSupport(sums, count, noise)))
         yield from pair(found[0].outlooks, found[0].outcome, found[1].outcome)

@@ -37,7 +37,7 @@ from highbar.model.recall import Recalled  # noqa: E402 - likewise
 from highbar.model.records import ScenarioRecord  # noqa: E402 - likewise
 from highbar.statistics.noisy_spending import noisy_boundaries  # noqa: E402 - likewise
 from highbar.statistics.spending import Boundaries, binomial_boundaries, first_crossing  # noqa: E402 - likewise
-from highbar.statistics.suite_noise import (  # noqa: E402 - likewise
+from highbar.statistics.trials import (  # noqa: E402 - likewise
     TrialNoise,
     disagreement,
     earlier_noise,

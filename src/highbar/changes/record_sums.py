@@ -22,7 +22,7 @@ from highbar.policy.sequential import is_chosen
 from highbar.statistics.bounds import Ranks, Sums, clustered_ranks_of, effective_trials, nearest_rank, percentile_ranks
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
-from highbar.statistics.suite_noise import TrialNoise, own_noise
+from highbar.statistics.trials import TrialNoise, own_noise
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")

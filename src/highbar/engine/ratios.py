@@ -23,7 +23,7 @@ from highbar.model.reduction import RatioTotals, Total
 from highbar.statistics.bounds import Sums, effective_trials
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
-from highbar.statistics.suite_noise import own_noise
+from highbar.statistics.trials import own_noise
 
 COUNTED = quantities_of("counted") | {"scenario"}
 """Quantities that are 0 or 1 in a scenario of one trial."""

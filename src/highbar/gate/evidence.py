@@ -137,8 +137,3 @@ class Evidence(Struct, frozen=True):
             self.noise,
             percentile_of(self.metrics.get(metric)),
         )
-
-    @property
-    def pass_rate(self) -> Value | None:
-        """The pass rate of all scenarios, from which a second run of single ones is predicted."""
-        return self.measured.value(PASSING) if PASSING in self.metrics else None

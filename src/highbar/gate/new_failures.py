@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from highbar.gate.evidence import Compared, Evidence
-from highbar.gate.outlook import Outlooks, certain_outlooks, outlooks_of_scenarios
+from highbar.gate.outlook import certain_outlooks
 from highbar.gate.thresholds import ThresholdOutcome
 from highbar.language.phrases import count, some
 from highbar.model import NewFailuresRule, Outcome
@@ -51,12 +51,10 @@ def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evid
     if suspects and (rule.history is not None or own is not None):
         return _test_failures(named, suspects, own, evidence, beside)
     if named.broken or named.absent:
-        return _failed_outcome(named, named.broken, evidence, beside)
+        return _failed_outcome(named, named.broken, beside)
     others = "other scenario" if named.quarantined else "scenario"
     each = f"each of the {count(len(named.matched) - len(named.quarantined), others)}"
-    return ThresholdOutcome(
-        "pass", f"{each} that passed in the baseline passes{beside}", outlooks=_outlooks(named, evidence)
-    )
+    return ThresholdOutcome("pass", f"{each} that passed in the baseline passes{beside}")
 
 
 def _find_scenarios(
@@ -102,21 +100,16 @@ def _test_failures(
         return ThresholdOutcome(outcome, f"{found.in_words}{beside}", outlooks=certain_outlooks(outcome))
     beside += f"; {found.no_excuse}" if found.no_excuse else ""
     beside += f"; {found.in_words}" if found.chance else ""
-    return _failed_outcome(named, found.failing, None, beside)
+    return _failed_outcome(named, found.failing, beside, tested=True)
 
 
 def _failed_outcome(
-    named: NamedScenarios, broken: tuple[str, ...], evidence: Evidence | None, beside: str
+    named: NamedScenarios, broken: tuple[str, ...], beside: str, *, tested: bool = False
 ) -> ThresholdOutcome:
-    """The failed outcome; without `evidence`, a second run is assumed to fail too."""
+    """The failed outcome; if it was `tested` against earlier runs, a second run is assumed to fail too."""
     reasons = [f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}"] if broken else []
     if named.absent:
         absent = f"{count(len(named.absent), 'scenario')} passed in the baseline, with no result now"
         reasons.append(f"{absent}: {some(named.absent)}")
-    outlooks = certain_outlooks("fail") if named.absent or evidence is None else _outlooks(named, evidence)
+    outlooks = certain_outlooks("fail") if named.absent or tested else ()
     return ThresholdOutcome("fail", "; ".join(reasons) + beside, outlooks=outlooks)
-
-
-def _outlooks(named: NamedScenarios, evidence: Evidence) -> Outlooks:
-    broken = len(named.broken)
-    return outlooks_of_scenarios(len(named.steady) - broken, broken, evidence.pass_rate, evidence.noise)

@@ -29,13 +29,11 @@ from highbar.model import (
     Value,
 )
 from highbar.statistics.bounds import Sums, nearest_rank
-from highbar.statistics.planning import clusters_to_exclude
 from highbar.statistics.second_run import (
     NOT_REPEATED,
     Noise,
     Share,
     all_of,
-    all_pass_again,
     effective_size,
     few_failures_again,
     number_again,
@@ -83,7 +81,12 @@ def percentile_of(metric: Metric | None) -> Fraction | None:
 
 
 def outlooks_by_noise(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
-    """The four cases of one rule, which differ only in the noise; empty if `take` returns None."""
+    """The four cases of one rule, which differ only in the noise; empty if `take` returns None, or without any noise.
+
+    Trials of a scenario that always came to the same say nothing about the next run: what all of them share may differ.
+    """
+    if noise.most == 0:
+        return ()
     least = take(noise.least)
     most = least if noise.least == noise.most else take(noise.most)
     return () if least is None or most is None else (least, least, most, most)
@@ -144,24 +147,21 @@ def without_passes(outlooks: Outlooks) -> Outlooks:
 def outlooks_of_value(
     value: Value, bar: Threshold, demand: Demand, alpha: float, support: ValueSupport, *, at_end: bool
 ) -> Outlooks:
-    """The outlooks of a threshold, empty if unknown; `at_end` if only perfection reaches it."""
-    number = value.value
-    if number is None:
+    """The outlooks of a threshold, empty if unknown; `at_end` if only perfection reaches it.
+
+    They are unknown for perfection, which hangs on how often rare failures come back, and for a percentile that is
+    judged by its bounds: measured, what was stated there was wrong by up to half.
+    """
+    number, confident = value.value, demand.is_confident
+    if number is None or at_end or bar.operator in ("=", "!=") or (confident and support.percentile is not None):
         return ()
-    confident = demand.is_confident
     if value.unit == "ratio" and value.low is not None and value.high is not None:
         share = Share(number, value.low, value.high, _parts(value, support))
         share = share if value.better == "higher" else share.complement()
         noise = _noise(share, value, alpha, support)
-        if at_end:
-            return outlooks_by_noise(lambda f: _perfection_outlook(share, value, demand, alpha, support, f), noise)
-        if bar.operator in ("=", "!="):
-            return ()
         aim, strict = bar.value if value.better == "higher" else 1 - bar.value, bar.operator in ("<", ">")
         return outlooks_by_noise(lambda f: share_again(share, aim, f, alpha, confident=confident, strict=strict), noise)
-    if bar.operator in ("=", "!="):
-        return ()
-    if not confident and value.high is None and support.percentile is not None and bar.met_by(number):
+    if value.high is None and support.percentile is not None and bar.met_by(number):
         return _percentile_outlooks(value, support, support.percentile)
     sign = 1 if value.better == "higher" else -1
     low = -math.inf if value.low is None else value.low
@@ -187,28 +187,6 @@ def _noise(share: Share, value: Value, alpha: float, support: ValueSupport) -> N
     return support.noise.for_clusters(size, value.scenarios)
 
 
-def _perfection_outlook(
-    share: Share, value: Value, demand: Demand, alpha: float, support: ValueSupport, noise: float
-) -> Outlook:
-    """A threshold of 100 %: it fails beyond the accepted failures, and passes if the tolerated rate is excluded."""
-    trials = value.scenarios * support.noise.trials
-    size = effective_size(share, alpha) or float(value.scenarios)
-    failures = float(1 - share.value) * trials
-
-    def few(accepted: int) -> float:
-        return few_failures_again(failures, trials, size, accepted, noise)
-
-    if not demand.is_confident:
-        passes = few(0)
-        return Outlook(passes, 0.0, 1.0 - passes)
-    unfailing = few(demand.failures)
-    shown = [
-        n for n in range(demand.failures + 1) if clusters_to_exclude(demand.tolerate, alpha, n) <= size + _ROUNDING
-    ]
-    passes = few(shown[-1]) if shown else 0.0
-    return Outlook(passes, max(0.0, unfailing - passes), 1.0 - unfailing)
-
-
 def _percentile_outlooks(value: Value, support: ValueSupport, percentile: Fraction) -> Outlooks:
     """The outlooks of a percentile that meets its limit and has no upper bound.
 
@@ -221,23 +199,6 @@ def _percentile_outlooks(value: Value, support: ValueSupport, percentile: Fracti
     found = []
     for beyond, noise in ends:
         passes = few_failures_again(beyond, trials, value.scenarios, above, noise)
-        found += [Outlook(passes, 0.0, 1.0 - passes)] * 2
-    return tuple(found)
-
-
-# --- named scenarios --------------------------------------------------------------------------
-
-
-def outlooks_of_scenarios(passing: int, failing: int, rate: Value | None, noise: Noise) -> Outlooks:
-    """The outlooks of a rule that scenarios pass all their trials; empty without a pass rate."""
-    if rate is None or rate.value is None:
-        return ()
-    trials = noise.trials
-    found = []
-    for of, passed_some in ((noise.least, 0.0), (noise.most, (trials - 1) / trials)):
-        passes = all_pass_again(
-            passing, failing, float(rate.value), rate.scenarios, of, trials, passed_some=passed_some
-        )
         found += [Outlook(passes, 0.0, 1.0 - passes)] * 2
     return tuple(found)
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from highbar.errors import InputError, Problem
 from highbar.gate.conditions import could_fail, could_hold, judge_condition
 from highbar.gate.evidence import Evidence
-from highbar.gate.outlook import certain_outlooks, outlooks_of_scenarios
+from highbar.gate.outlook import certain_outlooks
 from highbar.gate.thresholds import ThresholdOutcome, judge_value, slack
 from highbar.language import formula
 from highbar.language.phrases import count, some
@@ -190,9 +190,8 @@ def _judge_condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
 def _judge_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     outcome, reason = _scenarios_outcome(rule, evidence)
     found = evidence.patterns[rule.pattern]
-    again = outlooks_of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
-    # A prediction covers scenarios that passed or failed. If others decide the rule, its outcome stays.
-    outlooks = again if outcome == "pass" or found.failed else certain_outlooks(outcome)
+    # How often a rare failure comes back is not known. If others than these scenarios decide the rule, it stays.
+    outlooks = () if outcome == "pass" or found.failed else certain_outlooks(outcome)
     return ThresholdOutcome(outcome, reason, outlooks=outlooks).result(rule)
 
 

@@ -27,7 +27,7 @@ from highbar.statistics.group_sequential import LOOKS, critical_values, look_siz
 from highbar.statistics.noisy_spending import noisy_boundaries
 from highbar.statistics.planning import clusters_to_exclude
 from highbar.statistics.spending import Boundaries, binomial_boundaries, first_crossing, suite_boundaries
-from highbar.statistics.suite_noise import TrialNoise
+from highbar.statistics.trials import TrialNoise
 
 WeighedRule = ThresholdRule | ConditionRule | BaselineRule | StepRule
 Judge = Callable[[WeighedRule, Evidence], RuleResult]

@@ -44,7 +44,7 @@ from highbar.statistics.bounds import MOST_UNEQUAL, Sums, effective_clusters, sh
 from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
 from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
-from highbar.statistics.suite_noise import TrialNoise, noisy_suite_bounds
+from highbar.statistics.trials import TrialNoise, noisy_suite_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 Limits = tuple[Fraction, Fraction]

@@ -65,7 +65,7 @@ class Measured:
         self.best = best
         self.is_best = is_best
         self.weighed = weighed
-        self.earlier_noise = earlier_noise  # of these scenarios alone, not of a part of them
+        self.earlier_noise = earlier_noise
         self.categories = categories  # all categories in the results, to explain why one has no scenario
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
@@ -76,6 +76,7 @@ class Measured:
             self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
             self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
             self.weighed = formulas_of.weighed if is_best else None
+            self.earlier_noise = formulas_of.earlier_noise if group.by is None else None  # not of a part
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group, with the same cache of formulas."""
@@ -85,15 +86,7 @@ class Measured:
         """The same metrics with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(
-            self.policy,
-            self.best,
-            self.group,
-            is_best=True,
-            formulas_of=self,
-            categories=self.categories,
-            earlier_noise=self.earlier_noise,
-        )
+        return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self, categories=self.categories)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` selects."""
@@ -176,8 +169,7 @@ class Measured:
     @cached_property
     def _other_end(self) -> Measured:
         """The same metrics of the other group alone."""
-        group, noise = self.best or self.group, self.earlier_noise
-        return Measured(self.policy, group, formulas_of=self, categories=self.categories, earlier_noise=noise)
+        return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
 
     def _combine_ends(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two values, or the better one if `is_best`, with an interval that covers both."""

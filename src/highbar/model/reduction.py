@@ -13,7 +13,7 @@ from highbar.model.verdict import FailedScenario, FlakyScenario, ScenarioResult,
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
-from highbar.statistics.suite_noise import TrialNoise
+from highbar.statistics.trials import TrialNoise
 
 if TYPE_CHECKING:  # few checks need these classes, and defining them takes time at each start
     from highbar.model.details import Details, TrialDetail

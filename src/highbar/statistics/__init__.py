@@ -1,7 +1,6 @@
 """Pure functions: bounds, comparisons and planning. Numbers in, numbers out; nothing here knows of policies or files.
 
     bounds, ratio, bounded_ratio, composite, trials   the interval of one metric
-    suite_noise                                       that of a share, if the suite is the whole population
     paired, slices, new_failures                      two versions, many slices, and scenarios that broke
     judges, agreement                                 people's labels, and how good a judge is
     spending, noisy_spending, betting, group_sequential, stopping   runs that stop as soon as they are decided

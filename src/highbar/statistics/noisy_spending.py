@@ -17,7 +17,7 @@ from fractions import Fraction
 from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.planning import gate_limits
 from highbar.statistics.spending import Boundaries, Boundary, Spending, binomial_boundaries, moved_boundaries
-from highbar.statistics.suite_noise import TrialNoise
+from highbar.statistics.trials import TrialNoise
 
 _COARSE = 10
 """Moved bars are rounded to √units / 10 units, to the safe side, so that a run needs few different boundaries."""
@@ -36,7 +36,7 @@ def noisy_boundaries(
     Binomial ones, which hold for any noise, if moving the bar would not help.
     """
     rate = float(threshold)
-    design = _Design(threshold, units, alpha, spending)
+    design = _MovedBars(threshold, units, alpha, spending)
     known = design.for_variance(noise.variance(rate))
 
     def look(looked: int) -> Boundary:
@@ -48,7 +48,7 @@ def noisy_boundaries(
     return Boundaries(units, map(look, range(1, units + 1)))
 
 
-class _Design:
+class _MovedBars:
     """What the boundaries for every amount of noise have in common."""
 
     def __init__(self, threshold: Fraction, units: int, alpha: float, spending: Spending) -> None:

@@ -12,7 +12,7 @@ reported with what happens.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from msgspec import Struct
@@ -25,13 +25,14 @@ from highbar.statistics.distributions import (
     normal_cdf,
     normal_quantile,
 )
-from highbar.statistics.search import root
-from highbar.statistics.trials import VarianceSplit
+from highbar.statistics.trials import OWN_PAIRS, VarianceSplit
 
 LEAST_ALIKE, MOST_ALIKE = 0.0, 0.9
 """The range of intraclass correlations that a chance is reported for if no scenario was repeated."""
 _POINTS = 12
 """An unknown failure rate is averaged over this many of its quantiles."""
+_STEPS = 60
+_CLOSE = 1e-7
 _LARGEST_LOG = 21.0  # of a number of scenarios: a billion
 
 
@@ -83,11 +84,17 @@ def trial_noise(
     """The trial noise that repeated trials show; a range if nothing was repeated, not `enough`, or nothing varied.
 
     `freedom` is Σ(m - 1). One pair of uncorrelated trials is added, so that a few trials that agree do not count as
-    certainty. `pooled`: the interval is that of pooled trials, which ignores the variance between scenarios.
+    certainty. `pooled`: the interval is that of pooled trials; if `enough` were repeated, of their noise alone. None
+    (0) if no two trials of a scenario ever disagreed, although scenarios differ.
     """
     least, most = ((1 - r) / (1 if pooled else 1 + (trials - 1) * r) for r in (MOST_ALIKE, LEAST_ALIKE))
     if split is None or split.correlation is None:
         return Noise(least, most, trials)
+    if enough and not split.within:
+        return Noise(0.0, 0.0, trials)
+    if enough and pooled:  # less than all of it, because the interval allows for more noise than was seen
+        share = split.within / (split.within + OWN_PAIRS / 2 / freedom)
+        return Noise(share, share, trials)
     between = max(split.between, 0.0)
     within = (split.within * freedom + between + split.within) / (freedom + 1)
     share = within / (between * (1 if pooled else trials) + within)
@@ -143,7 +150,7 @@ def effective_size(share: Share, alpha: float) -> float | None:
         size = math.exp(power)
         return beta_cdf(low, value * size, (1 - value) * size + 1) - alpha
 
-    return math.exp(root(excess, 0.0, _LARGEST_LOG))
+    return math.exp(_root(excess, 0.0, _LARGEST_LOG))
 
 
 def passing_share(threshold: float, size: float | None, alpha: float) -> float | None:
@@ -152,7 +159,7 @@ def passing_share(threshold: float, size: float | None, alpha: float) -> float |
         return None
     if threshold <= 0.0:
         return 0.0
-    return root(lambda share: beta_cdf(threshold, share * size, (1 - share) * size + 1) - alpha, threshold, 1.0)
+    return _root(lambda share: beta_cdf(threshold, share * size, (1 - share) * size + 1) - alpha, threshold, 1.0)
 
 
 def _first_to_pass(threshold: Fraction, parts: int | None, *, strict: bool) -> tuple[float, int | None]:
@@ -196,7 +203,25 @@ class _SecondEstimate(Struct, frozen=True):
         return beta_survival(min(max(share, 0.0), 1.0), self.mean * self.size, (1 - self.mean) * self.size)
 
 
-# --- perfection, and scenarios that must all pass ---------------------------------------------
+def _root(function: Callable[[float], float], start: float, stop: float) -> float:
+    """The point at which a function changes its sign (Illinois method); if it does not, the end nearer to one."""
+    first, last = function(start), function(stop)
+    if (first > 0) == (last > 0):
+        return start if abs(first) < abs(last) else stop
+    for _ in range(_STEPS):
+        middle = (start * last - stop * first) / (last - first)
+        found = function(middle)
+        if (found > 0) == (last > 0):
+            first /= 2
+            step, stop, last = abs(stop - middle), middle, found
+        else:
+            step, start, stop, first, last = abs(start - middle), stop, middle, last, found
+        if step <= _CLOSE or found == 0.0:
+            break
+    return stop
+
+
+# --- a few failures ------------------------------------------------------------------------------
 
 
 def few_failures_again(failures: float, trials: float, size: float, accepted: int, noise: float) -> float:
@@ -226,22 +251,6 @@ def _chance_of_few(accepted: int, failed: int, passed: int, rate: float, noise: 
         (at_most(still, failed, stays) - at_most(still - 1, failed, stays)) * broken_at_most(accepted - still)
         for still in range(min(accepted, failed) + 1)
     )
-
-
-def all_pass_again(
-    passing: int, failing: int, rate: float, size: float, noise: float, trials: float, *, passed_some: float = 0.0
-) -> float:
-    """How likely every one of some named scenarios passes all its trials in a second run.
-
-    `rate` is the pass rate of the whole suite, from a run that is worth `size` passes and fails, so the true rate is
-    only known that precisely. `passed_some` is the share of its trials that a failing scenario passed.
-    """
-    chances = []
-    for point in range(_POINTS):
-        usual = beta_quantile((point + 0.5) / _POINTS, rate * size + 0.5, (1 - rate) * size + 0.5)
-        good, bad = 1 - noise * (1 - usual), (1 - noise) * passed_some + noise * usual
-        chances.append(float(good ** (passing * trials) * bad ** (failing * trials)))
-    return math.fsum(chances) / _POINTS
 
 
 # --- any other number -------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from highbar.measure.parts import counts_scenarios
 from highbar.model import Ratio
 from highbar.model.recall import Recalled, Trials
 from highbar.model.records import ScenarioRecord
-from highbar.statistics.suite_noise import TrialNoise, disagreement, earlier_noise
+from highbar.statistics.trials import TrialNoise, disagreement, earlier_noise
 
 _NEVER_RUN: Trials = (0, 0)
 _UNKNOWN = 0.5  # for a scenario without earlier trials: so it disagrees by the most that noise can

@@ -62,7 +62,7 @@ def test_a_comparison_counts_inconclusive_demands_as_such(tmp_path):
     rules = {"pass_rate": "5%", "error_rate": "50%"}
     policy = {"baseline": {"file": "baseline.json", "margin": rules, "new_failures": "all"}}
     assert said(tmp_path, policy, "baseline", "record", "base.jsonl", "--date", "2026-11-15")
-    counted = "FAIL: 1 of 3 demands is not met, 1 is inconclusive;"
+    counted = "FAIL: 1 of 3 demands is not met, 1 is inconclusive"
     assert said(tmp_path, policy).startswith(counted)
     assert said(tmp_path, policy, "compare", "base.jsonl", "r.jsonl").startswith(counted)
 

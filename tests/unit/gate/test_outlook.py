@@ -12,7 +12,6 @@ from highbar.gate.outlook import (
     ValueSupport,
     certain_outlooks,
     outlooks_of_difference,
-    outlooks_of_scenarios,
     outlooks_of_value,
     second_run,
     without_passes,
@@ -20,7 +19,7 @@ from highbar.gate.outlook import (
 from highbar.language import formula
 from highbar.model import ConditionRule, Demand, Outlook, RuleResult, ScenarioRule, Threshold
 from highbar.statistics.bounds import Sums
-from highbar.statistics.second_run import NOT_REPEATED, Noise, all_pass_again, few_failures_again, share_again
+from highbar.statistics.second_run import NOT_REPEATED, Noise, few_failures_again, share_again
 from highbar.statistics.second_run import Share as Bounded
 from tests.unit.gate.table import Ids, evidence, share, value
 
@@ -44,52 +43,18 @@ def outlooks(found, bar, demand, support, *, at_end=False):
 
 
 @pytest.mark.parametrize("noise", [NOT_REPEATED, KNOWN])
-@pytest.mark.parametrize(("passed", "total"), [(20, 20), (60, 60), (19, 20), (0, 20), (100, 100), (99, 100)])
-@pytest.mark.parametrize(
-    "demand", [ESTIMATE, CONFIDENT, replace(CONFIDENT, failures=1), replace(CONFIDENT, failures=2)]
-)
-def test_the_chances_of_perfection_are_chances(passed, total, demand, noise):
-    found, sums = share(passed, total)
-    support = ValueSupport(sums, total - passed, noise)
-    outlooks(found, ALL, demand, support, at_end=True)
+@pytest.mark.parametrize("demand", [ESTIMATE, CONFIDENT, replace(CONFIDENT, failures=1)])
+def test_nothing_is_stated_of_a_demand_of_perfection(demand, noise):
+    """How often a rare failure comes back is not known: measured, .27 was stated of what happened in .45."""
+    found, sums = share(60, 60)
+    assert outlooks_of_value(found, ALL, demand, ALPHA, ValueSupport(sums, 0, noise), at_end=True) == ()
 
 
-def test_perfection_by_the_estimate_passes_if_nothing_fails_again():
-    found, sums = share(20, 20)
-    least, _, most, _ = outlooks(found, ALL, ESTIMATE, ValueSupport(sums, 0, NOT_REPEATED), at_end=True)
-    for case, noise in ((least, NOT_REPEATED.least), (most, NOT_REPEATED.most)):
-        assert case.passes == pytest.approx(few_failures_again(0, 20, 20, 0, noise))
-        assert case.inconclusive == 0.0
-    assert least.passes > most.passes
-
-
-def test_perfection_counts_trials_not_scenarios():
-    found, sums = share(19, 20)
-    (case, *_) = outlooks(found, ALL, ESTIMATE, ValueSupport(sums, 1, Noise(0.3, 0.3, 3.0)), at_end=True)
-    worth = 19.99  # the bound of 19 of 20 is that of twenty independent scenarios
-    assert case.passes == pytest.approx(few_failures_again(3, 60, worth, 0, 0.3), rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("total", "failures", "shown"),
-    [(58, 0, None), (59, 0, 0), (60, 0, 0), (60, 1, 0), (92, 1, 0), (93, 1, 1), (93, 2, 1), (124, 2, 2)],
-)
-def test_perfection_with_confidence_passes_with_as_many_failures_as_still_exclude_the_rate(total, failures, shown):
-    """59, 93 and 124 scenarios exclude 5 % with 0, 1 and 2 failures."""
-    found, sums = share(total, total)
-    demand = Demand("confident", failures=failures)
-    (case, *_) = outlooks(found, ALL, demand, ValueSupport(sums, 0, Noise(0.4, 0.4)), at_end=True)
-    unfailing = few_failures_again(0, total, total, failures, 0.4)
-    passes = 0.0 if shown is None else few_failures_again(0, total, total, shown, 0.4)
-    assert case.passes == pytest.approx(passes, rel=1e-3)
-    assert case.inconclusive == pytest.approx(unfailing - passes, rel=1e-3, abs=1e-9)
-    assert case.fails == pytest.approx(1.0 - unfailing, rel=1e-3)
-
-
-def test_a_share_of_nothing_is_worth_as_many_scenarios_as_it_has():
-    found, sums = share(0, 20)
-    (case, *_) = outlooks(found, ALL, ESTIMATE, ValueSupport(sums, 20, KNOWN), at_end=True)
-    assert case.passes == pytest.approx(few_failures_again(40, 40, 20.0, 0, 0.3))
+def test_nothing_is_stated_of_trials_that_always_agree():
+    found, sums = share(16, 20)
+    assert (
+        outlooks_of_value(found, MOST, ESTIMATE, ALPHA, ValueSupport(sums, 4, Noise(0.0, 0.0, 3.0)), at_end=False) == ()
+    )
 
 
 def test_a_share_is_counted_in_its_trials():
@@ -148,16 +113,6 @@ def test_a_percentile_without_an_upper_bound_has_none_or_as_many_trials_beyond_i
     assert least.passes == pytest.approx(few_failures_again(0, 1, 1, 0, 0.1))
 
 
-def test_named_scenarios_pass_again_if_each_does():
-    rate, noise = value("9/10"), Noise(0.2, 0.8, 4.0)
-    four = outlooks_of_scenarios(3, 1, rate, noise)
-    least = all_pass_again(3, 1, 0.9, 20, 0.2, 4.0, passed_some=0.0)
-    most = all_pass_again(3, 1, 0.9, 20, 0.8, 4.0, passed_some=0.75)
-    assert four == (Outlook(least, 0.0, 1.0 - least),) * 2 + (Outlook(most, 0.0, 1.0 - most),) * 2
-    assert outlooks_of_scenarios(3, 1, None, noise) == ()
-    assert outlooks_of_scenarios(3, 1, value(None, reason="no data"), noise) == ()
-
-
 @pytest.mark.parametrize(
     ("outcome", "case"),
     [
@@ -197,19 +152,11 @@ def named(found, **more):
     return judge(rule, replace(evidence(values, patterns={"SEC-*": found}), noise=Noise(0.2, 0.2, 2.0), **more))
 
 
-def test_named_scenarios_say_how_likely_a_second_run_differs():
-    passes = all_pass_again(3, 0, 0.9, 20, 0.2, 2.0)
-    result = named(Ids(3))
-    assert (result.outcome, result.second_run, result.second_run_low) == (
-        "pass",
-        pytest.approx(1 - passes),
-        result.second_run,
-    )
-    assert result.outlooks[0].passes == pytest.approx(passes)
-    failed = named(Ids(3, 1, ("SEC-1",)))
-    least, most = (all_pass_again(2, 1, 0.9, 20, 0.2, 2.0, passed_some=some) for some in (0.0, 0.5))
-    assert failed.outcome == "fail"
-    assert (failed.second_run_low, failed.second_run) == (pytest.approx(least), pytest.approx(most))
+def test_of_named_scenarios_no_chance_is_stated():
+    """After one violation .35 was stated of what happened in up to .82."""
+    for found, outcome in ((Ids(3), "pass"), (Ids(3, 1, ("SEC-1",)), "fail")):
+        result = named(found)
+        assert (result.outcome, result.second_run, result.outlooks) == (outcome, None, ())
 
 
 def test_a_named_scenario_that_is_missing_or_undecided_stays_so():

@@ -279,13 +279,11 @@ def test_a_confident_rule_that_cannot_pass_on_so_few_scenarios_stays_inconclusiv
     assert judged(of, at_least("0.85"), ESTIMATE, sums).second_run > 0.05
 
 
-def test_perfection_differs_by_the_next_failure():
+def test_of_perfection_no_chance_is_stated():
     of, sums = share(50, 50)
     for demand, outcome in ((ESTIMATE, "pass"), (CONFIDENT, "inconclusive")):
         result = judged(of, at_least("1"), demand, sums)
-        assert result.outcome == outcome
-        assert result.second_run == pytest.approx(1 - few_failures_again(0, 50, 50, 0, 1.0), abs=1e-6)
-        assert (round(result.second_run_low, 2), round(result.second_run, 2)) == (0.04, 0.29)
+        assert (result.outcome, result.second_run, result.second_run_low) == (outcome, None, None)
 
 
 def test_a_number_that_is_no_share_differs_by_the_width_of_its_interval():
@@ -304,7 +302,7 @@ def test_a_percentile_without_an_upper_bound_differs_by_what_may_be_beyond_the_l
     assert result.second_run_low == pytest.approx(1 - few_failures_again(0, 20, 20, 1, 1.0))
     assert result.second_run == pytest.approx(1 - few_failures_again(1, 20, 20, 1, 1.0))
     assert 0.01 < result.second_run_low < result.second_run < 0.5
-    assert judge_value("latency_p95", fast, below(5000), CONFIDENT, ALPHA, support).second_run < 0.01
+    assert judge_value("latency_p95", fast, below(5000), CONFIDENT, ALPHA, support).second_run is None
 
 
 def test_of_what_cannot_be_bounded_nothing_is_said():

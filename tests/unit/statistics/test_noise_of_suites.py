@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from highbar.statistics.bounds import suite_bounds
 from highbar.statistics.noisy_spending import noisy_boundaries
 from highbar.statistics.spending import binomial_boundaries, moved_boundaries
-from highbar.statistics.suite_noise import TrialNoise, disagreement, earlier_noise, noisy_suite_bounds, own_noise
+from highbar.statistics.trials import TrialNoise, disagreement, earlier_noise, noisy_suite_bounds, own_noise
 
 ALPHA = 0.05
 BAR = Fraction(85, 100)
