@@ -61,11 +61,8 @@ class Measured:
         weighed: Weighed | None = None,
     ) -> None:
         self.policy = policy
-        self.group = group
-        self.best = best
-        self.is_best = is_best
-        self.weighed = weighed
-        self.earlier_noise = earlier_noise
+        self.group, self.best, self.is_best = group, best, is_best
+        self.weighed, self.earlier_noise = weighed, earlier_noise
         self.categories = categories  # all categories in the results, to explain why one has no scenario
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
