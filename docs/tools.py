@@ -19,8 +19,8 @@ client](../how-to/mcp.md), [let your coding agent fix a red gate](../how-to/fix-
 
 All tools but `run` only read. An argument that is not listed is refused. Paths are below the folder of the server. What
 is empty is left out of an answer, and `cut` says what was left out to keep it short. A call that cannot be answered is
-an error with `problems`: `message`, and `file`, `line` and `hint` if there are any. Every answer is JSON, as structured
-content and as text.
+an error with `problems`: [`code`](problems.md), `message`, and `file`, `line` and `hint` if there are any. Every answer
+is JSON, as structured content and as text.
 """
 
 

@@ -6,6 +6,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -16,10 +17,20 @@ from pathlib import Path
 from typing import Any, cast
 
 from highbar.cli import run_guarded
+from highbar.codes import read_codes
 from tests.patience import PATIENCE, is_waiting, wait_for
 
 EXIT = {"pass": 0, "fail": 1, None: 2, "inconclusive": 3}
 """The exit code of each verdict, and of none."""
+
+
+_CODE = re.compile(rf" \[({'|'.join(map(re.escape, read_codes()))})\]")
+"""The code at the end of a problem's line: no part of its wording."""
+
+
+def without_codes(text: str) -> str:
+    """The text without the codes at the ends of problems."""
+    return _CODE.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +43,18 @@ class Run:
 
     @property
     def out(self) -> str:
-        """Standard output as text; bytes that are not UTF-8 are an error."""
-        return self.stdout.decode("utf-8")
+        """Standard output as text, without the codes of problems; bytes that are not UTF-8 are an error."""
+        return without_codes(self.stdout.decode("utf-8"))
 
     @property
     def err(self) -> str:
-        """Standard error as text; bytes that are not UTF-8 are an error."""
-        return self.stderr.decode("utf-8")
+        """Standard error as text, without the codes of problems; bytes that are not UTF-8 are an error."""
+        return without_codes(self.stderr.decode("utf-8"))
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the problems on standard error, in order."""
+        return _CODE.findall(self.stderr.decode("utf-8"))
 
     @property
     def json(self) -> dict[str, Any]:

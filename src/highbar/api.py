@@ -101,7 +101,11 @@ def check(  # noqa: PLR0913 - what the command line can say
         today=today or datetime.now(UTC).date(),
     )
     if accept_change is not None and against_ref is None:
-        raise InputError(Problem("accept_change accepts a difference from a ref", hint="name it with against_ref"))
+        raise InputError(
+            Problem(
+                "option.needs-another", "accept_change accepts a difference from a ref", hint="name it with against_ref"
+            )
+        )
     return _judged(job, _results_source(results, mapped=map is not None), against_ref, accept_change)
 
 
@@ -276,7 +280,7 @@ def _agent(agent: object) -> Agent:
         return read_agent_values(agent)
     if not callable(agent):
         hint = "wanted a function, python:module:function, an address, or 'command: words'"
-        raise InputError(Problem(f"the agent is of type {type(agent).__name__}", hint=hint))
+        raise InputError(Problem("call.wrong-type", f"the agent is of type {type(agent).__name__}", hint=hint))
     name = getattr(agent, "__qualname__", type(agent).__qualname__)
     return Agent("python", f"{getattr(agent, '__module__', None) or '__main__'}:{name}")
 
@@ -347,7 +351,9 @@ def _text_of(path: AnyPath, what: Literal["policy", "map"]) -> str:
         return os.fspath(path)
     except TypeError as error:
         hint = "wanted a path, YAML text, or a dict of the same keys"
-        raise InputError(Problem(f"the {what} is of type {type(path).__name__}", hint=hint)) from error
+        raise InputError(
+            Problem("call.wrong-type", f"the {what} is of type {type(path).__name__}", hint=hint)
+        ) from error
 
 
 def _results_source(results: Results, *, mapped: bool) -> _ResultsSource:
@@ -386,4 +392,6 @@ def _path(path: AnyPath) -> str:
             return text
     except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name
         pass
-    raise InputError(Problem(f"the path of the results is {text!a}", hint="wanted the name of a file or folder"))
+    raise InputError(
+        Problem("call.wrong-type", f"the path of the results is {text!a}", hint="wanted the name of a file or folder")
+    )

@@ -22,12 +22,13 @@ class LineExcerpt(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """One thing that is wrong with an input: where, what was found, what was wanted, and a hint.
+    """One thing that is wrong with an input: its kind, where, what was found, what was wanted, and a hint.
 
-    `example` is text of several lines that the hint asks the user to paste. `code` names the kind of problem: the room
-    and what is wrong, such as `row.wrong-type`; `removed` stands for every option and key that is no more.
+    `code` names the kind: the room and what is wrong, such as `row.wrong-type`; `problems.toml` lists all of them.
+    `example` is text of several lines that the hint asks the user to paste.
     """
 
+    code: str
     message: str
     file: str | None = None
     line: int | None = None
@@ -35,7 +36,6 @@ class Problem(Struct, frozen=True):
     hint: str | None = None
     excerpt: LineExcerpt | None = None
     example: str | None = None
-    code: str = ""
 
     @property
     def advice(self) -> str | None:
@@ -50,7 +50,7 @@ class Problem(Struct, frozen=True):
     @property
     def coded_message(self) -> str:
         """The message, with its code at the end."""
-        return f"{self.message} [{self.code}]" if self.code else self.message
+        return f"{self.message} [{self.code}]"
 
     def __str__(self) -> str:
         text = f"{self.place_text}: {self.coded_message}" if self.place_text else self.coded_message

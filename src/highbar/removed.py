@@ -26,9 +26,7 @@ def removed(what: str, place: str = "") -> Problem | None:
     """The problem for something that was removed; None if it never existed. `place` is the option that names it."""
     if what not in REMOVED:
         return None
-    return Problem(
-        f"{place}: {what} was removed" if place else f"{what} was removed", hint=REMOVED[what], code="removed"
-    )
+    return Problem("removed", f"{place}: {what} was removed" if place else f"{what} was removed", hint=REMOVED[what])
 
 
 def removed_format(name: str, place: str = "") -> Problem | None:

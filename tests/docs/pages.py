@@ -8,7 +8,7 @@ and, in `runs/`, with files that other tools wrote.
     ```yaml, ```json      a whole policy, and `highbar policy` accepts it
     ```yaml FILE          (any language) written to FILE, for the commands below; a policy again if it is named like one
     ```sh                 for the reader's own machine; `test_commands.py` says how each is tested
-    ```text               neither command nor output
+    ```text, ```diff      neither command nor output
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.docs import forking
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
-LANGUAGES = {"console", "python", "yaml", "json", "jsonl", "csv", "toml", "sh", "text"}
+LANGUAGES = {"console", "python", "yaml", "json", "jsonl", "csv", "toml", "sh", "text", "diff"}
 FENCE = re.compile(r"^```(?P<language>\S+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "end of output"
 BUSY = "note: this machine was busy; measured latencies may be too long\n"

@@ -43,7 +43,7 @@ def test_without_a_policy_no_report_says_pass(tmp_path: Path) -> None:
     outputs = [argument for name in REPORTERS for argument in ("--output", f"{name}=report.{name}")]
     done = run(tmp_path, "check", "results.jsonl", *outputs)
     assert done.exit == 2, done.err
-    assert (tmp_path / "report.text").read_text("utf-8") == done.out
+    assert (tmp_path / "report.text").read_bytes() == done.stdout
     for name in REPORTERS:
         report = (tmp_path / f"report.{name}").read_text("utf-8")
         assert "PASS" not in report, name

@@ -15,6 +15,7 @@ from highbar.errors import InputError
 from highbar.importers.report import Report
 from highbar.importers.writing import convert
 from highbar.model.judging import ScorerDemand
+from tests.commandline import without_codes
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
@@ -39,7 +40,7 @@ def refusal(tool: str, path: Path, read: importers.Read | None = None, judged_by
     with pytest.raises(InputError) as caught:
         imported(tool, path, read, judged_by)
     assert all(problem.file == path.name for problem in caught.value.problems)
-    return str(caught.value)
+    return without_codes(str(caught.value))
 
 
 def written(folder: Path, name: str, content: object) -> Path:

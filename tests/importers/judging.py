@@ -23,7 +23,7 @@ def read(path, report):
         refuse_without_judge("scored", scorers)
     for demand in report.judged_by:
         if demand.scorer not in scorers:
-            refuse(f"no scorer {demand.scorer!r}", hint=f"the file has {', '.join(scorers)}")
+            refuse("judge.unknown-scorer", f"no scorer {demand.scorer!r}", hint=f"the file has {', '.join(scorers)}")
     report.judges = tuple(demand.scorer for demand in report.judged_by)
     report.scorers = {name: "judges" if name in report.judges else "a column" for name in scorers}
     for line in lines:

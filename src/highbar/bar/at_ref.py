@@ -108,7 +108,7 @@ def checked_against_ref(job: Job, against_ref: str, accept: str | None = None, w
         differs = differences(there, files, suites, words, code=graded.code, first=_policies(there, path, here))
     # The file was read twice. If it was written in between, the two verdicts are about different results.
     if not set(then.verdict.results) <= set(now.verdict.results):
-        raise InputError(Problem("the results changed while they were read", hint="run it again"))
+        raise InputError(Problem("file.changed", "the results changed while they were read", hint="run it again"))
     if accept is not None:
         refuse_other_digest(accept, differs, there)
     merged = merge_verdicts(now, then, there, differs, doubts, accepted=accept is not None)
@@ -172,7 +172,9 @@ def _regraded(job: Job, now: CheckResult, there: Revision, before: Policy, rows:
     runs = regrading.runs_in(job.results)
     if (of_run or runs) and (job.table is not None or job.engine.reads_paths or "-" in job.results):
         message = f"the rows of a run are graded by the suite at {there.ref}, and only those in files can be"
-        raise InputError(Problem(message, hint="hand over the folder of the run, without --engine"))
+        raise InputError(
+            Problem("ref.not-regradable", message, hint="hand over the folder of the run, without --engine")
+        )
     graded = regrading.regrade(runs, there, before, rows)
     if not of_run:
         return graded

@@ -113,15 +113,19 @@ def refuse_other_digest(given: str, found: BarDifferences, there: Revision) -> N
     """Raise InputError unless a digest is that of what differs."""
     if not DIGEST.fullmatch(given):
         hint = f"the report of a check with --against-ref {there.ref} has the digest of what differs"
-        raise InputError(Problem(f"--accept-change {given!r} is no digest: wanted 32 hexadecimal digits", hint=hint))
+        raise InputError(
+            Problem(
+                "ref.other-digest", f"--accept-change {given!r} is no digest: wanted 32 hexadecimal digits", hint=hint
+            )
+        )
     if found.digest is None:
         message = f"--accept-change {given}: nothing differs from {there.ref}, so nothing is accepted"
-        raise InputError(Problem(message, hint="leave it out"))
+        raise InputError(Problem("ref.other-digest", message, hint="leave it out"))
     if given != found.digest:
         message = f"--accept-change {given}: something else differs from {there.ref}, so nothing is accepted"
         what = some_and_more([each.what for each in found.files]) or "what is not in a file"
         hint = f"now it is {what} (digest {found.digest}); leave it out, and look at what this change does to the bar"
-        raise InputError(Problem(message, hint=hint))
+        raise InputError(Problem("ref.other-digest", message, hint=hint))
 
 
 def _shown(path: str) -> str:
@@ -147,7 +151,7 @@ def _file(there: Revision, path: str) -> _BothSides:
     try:
         now = place.read_bytes() if place.is_file() else None
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", path)) from error
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror}", path)) from error
     return _BothSides(path, before, now, link)
 
 

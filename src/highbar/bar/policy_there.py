@@ -34,19 +34,29 @@ def policy_path(there: Revision, policy: str | None) -> str:
     """The path of the policy in the repository at the ref: the named one, or the one that a search from here finds."""
     if policy == policies.TYPICAL:
         hint = f"name a policy file; {policies.TYPICAL} is the same at every ref of this repository"
-        raise InputError(Problem(f"--against-ref {there.ref}: the typical thresholds are no file", hint=hint))
+        raise InputError(
+            Problem("ref.no-policy", f"--against-ref {there.ref}: the typical thresholds are no file", hint=hint)
+        )
     if policy is not None:
         return there.path(policy)
     for folder in there.folders():
         inside = [posixpath.join(folder, name) for name in policies.NAMES]
         found = [path for path in inside if there.has(path)]
         if len(found) > 1:
-            raise InputError(Problem(f"{there.ref} has two policies, {' and '.join(found)}", hint="name it: --policy"))
+            raise InputError(
+                Problem(
+                    "policy.two-files", f"{there.ref} has two policies, {' and '.join(found)}", hint="name it: --policy"
+                )
+            )
         if found:
             return found[0]
     wanted = ", ".join(policies.NAMES)
     raise InputError(
-        Problem(f"--against-ref {there.ref}: no policy there, neither here nor above ({wanted})", hint=_FIRST)
+        Problem(
+            "ref.no-policy",
+            f"--against-ref {there.ref}: no policy there, neither here nor above ({wanted})",
+            hint=_FIRST,
+        )
     )
 
 
@@ -55,7 +65,7 @@ def read_policy(there: Revision, path: str) -> Policy:
     inside = there.submodule(path)
     if inside is not None:  # its commits are those of another repository, which may have a bar of its own
         message = f"is in the submodule {inside}, of which {there.ref} does not hold the files"
-        raise InputError(Problem(message, path, hint="keep the policy outside of submodules"))
+        raise InputError(Problem("ref.submodule", message, path, hint="keep the policy outside of submodules"))
     if not there.has(path):
         names = (posixpath.join(posixpath.dirname(path), name) for name in policies.NAMES)
         other = next((name for name in names if there.has(name)), None)
@@ -105,4 +115,4 @@ def deleted_policy(there: Revision, path: str) -> Problem:
     """The problem if a change removes the policy."""
     missing = policies.missing()
     hint = f"restore {path}, which {there.ref} has; a change that removes the policy is not judged"
-    return Problem(f"--against-ref {there.ref}: {missing.message}", hint=hint)
+    return Problem("ref.no-policy", f"--against-ref {there.ref}: {missing.message}", hint=hint)

@@ -130,7 +130,9 @@ def _read_runs(history: History, most: int) -> ReadRuns:
     runs = ChosenRuns(tuple(run for run, _, _ in reversed(taken)), tuple(sorted(left.items())))
     if not taken:
         message = f"no run of this history can be pooled: {runs.in_words if runs.left_out else 'it is empty'}"
-        raise InputError(Problem(message, history.folder, hint="highbar history list prints its runs"))
+        raise InputError(
+            Problem("history.not-poolable", message, history.folder, hint="highbar history list prints its runs")
+        )
     return ReadRuns(
         runs, tuple(one for _, one, _ in reversed(taken)), tuple(one for _, _, one in reversed(taken)), tuple(damaged)
     )
@@ -162,7 +164,11 @@ def _pool_runs(history: History, policy: Policy, found: ReadRuns) -> ScoredRun:
     scoring = scoring_of(policy, store.read(store.paths(history.folder, [last])[0]).verdict.judged_by)
     if scoring_digest(policy, scoring) != last.scoring:
         message = "the last runs were scored in another way, or from other rows, than the policy says now"
-        raise InputError(Problem(message, history.folder, hint="add a run that is judged by this policy first"))
+        raise InputError(
+            Problem(
+                "history.not-poolable", message, history.folder, hint="add a run that is judged by this policy first"
+            )
+        )
     texts = found.texts[-1]
     records = tuple(
         # Trials of another text would be trials of another scenario.
@@ -181,7 +187,9 @@ def _pool_runs(history: History, policy: Policy, found: ReadRuns) -> ScoredRun:
     judges = last.judges[: len(last.judges) - len(scoring.judged_by)]
     run = ScoredRun(records, about, scoring, judges, last.suites)
     if judge_digest(run) != last.judge:
-        raise InputError(Problem("the last run does not say who judged", history.folder, hint="add it again"))
+        raise InputError(
+            Problem("history.not-poolable", "the last run does not say who judged", history.folder, hint="add it again")
+        )
     return run
 
 

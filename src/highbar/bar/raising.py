@@ -99,7 +99,7 @@ def _prove(before: Policy, after: Policy, proposals: Iterable[Proposal]) -> None
     named = [each for rule in before.rules for each in thresholds_of(rule)]
     wanted = [(name, (meant.get(one.threshold_place) or one.threshold).text) for name, one in named]
     if wanted != [(name, one.threshold.text) for rule in after.rules for name, one in thresholds_of(rule)]:
-        raise InputError(Problem("the thresholds could not be replaced one by one"))
+        raise InputError(Problem("baseline.threshold-not-replaced", "the thresholds could not be replaced one by one"))
 
 
 # --- pooled runs of a history, passed or failed, as a baseline --------------------------------
@@ -115,7 +115,7 @@ def _pooled_baseline(folder: str, policy: Policy) -> tuple[Baseline, PooledRuns,
     if not chosen.runs:
         why = chosen.in_words if chosen.left_out else "it is empty"
         message = f"no run of this history can be pooled: {why}"
-        raise InputError(Problem(message, folder, hint="highbar history list prints its runs"))
+        raise InputError(Problem("history.not-poolable", message, folder, hint="highbar history list prints its runs"))
     pooled = PooledMetrics(history, chosen.runs, float(1 - policy.confidence))
     last = chosen.runs[-1]
     baseline = Baseline(

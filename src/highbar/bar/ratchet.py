@@ -74,11 +74,11 @@ def _refuse_other_scoring(policy: Policy, baseline: Baseline, climb: Climb) -> N
     if climb.rule == "bound" and baseline.confidence < policy.confidence:
         recorded, wants = (digits.amount(each, "ratio") for each in (baseline.confidence, policy.confidence))
         message = f"its bounds were recorded with {recorded} confidence, and the policy asks for {wants}"
-        raise InputError(Problem(message, baseline.file, hint=again))
+        raise InputError(Problem("baseline.other-scoring", message, baseline.file, hint=again))
     scoring = (baseline.scoring.pass_score, baseline.scoring.positive)
     if scoring != (policy.pass_score, policy.positive):
         message = "its trials were scored by another pass_score, or another positive label, than the policy has"
-        raise InputError(Problem(message, baseline.file, hint=again))
+        raise InputError(Problem("baseline.other-scoring", message, baseline.file, hint=again))
 
 
 class _Proposer(Struct, frozen=True):

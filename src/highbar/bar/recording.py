@@ -75,7 +75,7 @@ def write_baseline(
     """
     if reasons and not force:
         hint = "--force REASON records it anyway; the reason is stored and shown in every report"
-        raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
+        raise InputError(*(Problem("baseline.not-comparable", reason, str(target), hint=hint) for reason in reasons))
     writing.replace_baseline(target, render(baseline), expected_digest=seen)
 
 
@@ -86,7 +86,7 @@ def _refuse_undecided(run: ScoredRun, target: str) -> None:
         message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {some(ids)}"
         folder = run_folders.stopped_early(source.file for source in run.about.sources)
         hint = "run or judge them, and check again" if folder is None else run_folders.run_the_rest(folder)
-        raise InputError(Problem(message, target, hint=f"{hint}: a baseline must be complete"))
+        raise InputError(Problem("baseline.undecided", message, target, hint=f"{hint}: a baseline must be complete"))
 
 
 def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:

@@ -88,9 +88,12 @@ def _trials_of_judge(
 
 
 def _no_usable_label(file: str, bound: BoundLabels, others: Sequence[str]) -> InputError:
-    problems = [Problem(text, file) for text in (*bound.unused, *others)][:20]
+    problems = [Problem("label.none", text, file) for text in (*bound.unused, *others)][:20]
     whole = Problem(
-        "no label is about a judged trial of these results with an answer to every statement", file, hint=_MAKE
+        "label.none",
+        "no label is about a judged trial of these results with an answer to every statement",
+        file,
+        hint=_MAKE,
     )
     return InputError(whole, *problems)
 

@@ -76,7 +76,11 @@ def _not_run_warning(base: ScoredRun, head: ScoredRun) -> tuple[str, ...]:
 def _other_judge(base: ScoredRun, head: ScoredRun) -> Problem:
     judges = (" and ".join(run.judges) for run in (base, head))
     message = "two judges judged them, so nothing can be compared: {} the base, {} the head".format(*judges)
-    return Problem(message, hint="let one judge judge both: highbar grade RESULTS --suite SUITE --fresh -o NEW.jsonl")
+    return Problem(
+        "judge.several",
+        message,
+        hint="let one judge judge both: highbar grade RESULTS --suite SUITE --fresh -o NEW.jsonl",
+    )
 
 
 def _nothing_in_common(base: ScoredRun, head: ScoredRun) -> Problem:
@@ -84,7 +88,11 @@ def _nothing_in_common(base: ScoredRun, head: ScoredRun) -> Problem:
     shown = [", ".join(record.id for record in run.records[:3]) or "none" for run in (base, head)]
     message = f"no scenario is in both runs, so nothing can be compared: {shown[0]} in the base, {shown[1]} in the head"
     hint = "the same scenario must have the same id in both runs"
-    return Problem(message, hint=f"{hint}; highbar run --resume DIR --run-all runs the rest" if not_run else hint)
+    return Problem(
+        "results.nothing-in-common",
+        message,
+        hint=f"{hint}; highbar run --resume DIR --run-all runs the rest" if not_run else hint,
+    )
 
 
 def comparison_of(

@@ -130,12 +130,16 @@ def since_baseline(job: Job, policy: Policy, head: ScoredRun | None) -> tuple[Ch
     if head is None or not policy.comparing:
         if file is not None:
             hint = "baseline: { file: baseline.json, margin: { accuracy: 1% } } in the policy; or highbar compare"
-            raise InputError(Problem("--baseline: no rule of the policy compares with a baseline", hint=hint))
+            raise InputError(
+                Problem("baseline.no-rule", "--baseline: no rule of the policy compares with a baseline", hint=hint)
+            )
         return None, ()
     path = policies.baseline_file(policy, file)
     if not path.exists():
         if file is not None and not allow:
-            raise InputError(Problem("no such baseline", file=file, hint="highbar baseline record writes one"))
+            raise InputError(
+                Problem("baseline.missing", "no such baseline", file=file, hint="highbar baseline record writes one")
+            )
         return None, (f"there is no baseline at {path}: nothing was compared",) if allow else ()
     base = run_in(baseline_reading.read_baseline(path))
     found = since(policy, base, head)

@@ -23,9 +23,9 @@ def read_calls_check(
     where = at_values(entries["where"], place.at("where")) if "where" in entries else ()
     least, most = _times(entries["times"], place.at("times")) if "times" in entries else (1, None)
     if exact and "arguments" not in entries:
-        place.at("exact").refuse("`exact` beside `calls` needs `arguments`")
+        place.at("exact").refuse("suite.missing-key", "`exact` beside `calls` needs `arguments`")
     if every and not {"arguments", "where", "not_arguments"} & entries.keys():
-        place.at("every").refuse("`every` needs `arguments`, `not_arguments` or `where`")
+        place.at("every").refuse("suite.missing-key", "`every` needs `arguments`, `not_arguments` or `where`")
     if len(place.problems) > known or name is None:
         return None
     return Called(name, arguments, exact, where, not_arguments, every, least, most)
@@ -69,7 +69,7 @@ def _arguments(entries: Mapping[str, Any], name: str, place: ValueCursor, *, may
         inside.refuse_value(value, "a mapping from names to values")
     elif not value and not may_be_empty:
         hint = "for a call without arguments, add `exact: true`" if name == "arguments" else None
-        inside.refuse("no arguments are named, so every call matches", hint)
+        inside.refuse("check.constant", "no arguments are named, so every call matches", hint)
     elif is_json_value(value, inside):
         return value
     return None
@@ -85,5 +85,5 @@ def _times(value: Any, place: ValueCursor) -> tuple[int, int | None]:
         return 1, None
     least, most = bounds
     if least == 0:
-        place.at("at_least").refuse("every tool is called at least 0 times", "leave it out")
+        place.at("at_least").refuse("check.constant", "every tool is called at least 0 times", "leave it out")
     return max(least or 1, 1), most

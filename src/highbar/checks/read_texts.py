@@ -32,7 +32,9 @@ def read_texts(kind: _Kind) -> Callable[[Mapping[str, Any], ValueCursor], Check 
         any_case, which = read_flag(entries, "any_case", place), read_which(entries, place)
         ignores = ignores_reasoning(entries, place)
         if any_case and not exact:
-            place.at("any_case").refuse("case never counts without `exact: true`", "leave it out")
+            place.at("any_case").refuse(
+                "suite.misplaced-key", "case never counts without `exact: true`", "leave it out"
+            )
         found = [
             _wanted(item, inside, kind, exact=exact) for item, inside in _items(entries[kind], place.at(kind), "a text")
         ]
@@ -64,15 +66,18 @@ def _wanted(value: Any, place: ValueCursor, kind: _Kind, *, exact: bool) -> str 
         place.refuse_value(value, "a text, or a list of texts", hint)
         return None
     if len(value) > MOST_WANTED:
-        place.refuse(f"the text has more than {MOST_WANTED} characters")
+        place.refuse("suite.too-large", f"the text has more than {MOST_WANTED} characters")
         return None
     if not value or not (exact or plain_form(value).text.strip()):
         place.refuse(
-            "an empty text is in every reply: this check always holds" if kind != "equals" else "an empty text"
+            "check.constant",
+            "an empty text is in every reply: this check always holds" if kind != "equals" else "an empty text",
         )
         return None
     if kind == "equals" and not exact and not core(value):
-        place.refuse(f"'{value[:60]}' is only punctuation, which `equals` ignores", "add `exact: true`")
+        place.refuse(
+            "check.constant", f"'{value[:60]}' is only punctuation, which `equals` ignores", "add `exact: true`"
+        )
         return None
     return value
 
@@ -90,18 +95,21 @@ def _pattern(value: Any, place: ValueCursor) -> str | None:
     if not isinstance(value, str):
         place.refuse_value(value, "a regular expression: text")
     elif len(value) > MOST_WANTED:
-        place.refuse(f"the pattern has more than {MOST_WANTED} characters")
+        place.refuse("suite.too-large", f"the pattern has more than {MOST_WANTED} characters")
     elif (error := patterns.error_of(value)) is not None:
         place.refuse(
-            f"the pattern cannot be read: {error[:200]}", _NO_LOOKAROUND if r"\1" in error or "(?" in error else None
+            "check.bad-pattern",
+            f"the pattern cannot be read: {error[:200]}",
+            _NO_LOOKAROUND if r"\1" in error or "(?" in error else None,
         )
     elif (letter := patterns.bad_boundary(value)) is not None:
         place.refuse(
+            "check.bad-pattern",
             rf"\b knows letters of ASCII only, and is next to '{letter}'",
             "leave \\b out, or use `contains:` for whole words",
         )
     elif patterns.always_matches(value):
-        place.refuse("this pattern matches every text: the check always holds")
+        place.refuse("check.constant", "this pattern matches every text: the check always holds")
     else:
         return value
     return None
@@ -115,7 +123,9 @@ def read_words(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
         return None
     least, most = bounds
     if least == 0:
-        place.at("words", "at_least").refuse("every reply has at least 0 words: this check always holds")
+        place.at("words", "at_least").refuse(
+            "check.constant", "every reply has at least 0 words: this check always holds"
+        )
         return None
     return Words(least, most, which)
 
@@ -131,7 +141,7 @@ def whole_bounds(value: Any, place: ValueCursor) -> tuple[int | None, int | None
             return None
     least, most = value.get("at_least"), value.get("at_most")
     if least is not None and most is not None and least > most:
-        place.refuse(f"at least {least} and at most {most}: this check never holds")
+        place.refuse("check.constant", f"at least {least} and at most {most}: this check never holds")
         return None
     return least, most
 
@@ -200,5 +210,5 @@ def _items(value: Any, place: ValueCursor, wanted: str) -> list[tuple[Any, Value
     if not isinstance(value, list | tuple):
         return [(value, place)]
     if not value:
-        place.refuse(f"found an empty list, wanted {wanted}, or a list of at least one")
+        place.refuse("suite.wrong-type", f"found an empty list, wanted {wanted}, or a list of at least one")
     return [(item, place.at(i)) for i, item in enumerate(value)]

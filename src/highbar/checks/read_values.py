@@ -45,7 +45,7 @@ def is_json_value(value: Any, place: ValueCursor) -> bool:
     try:
         refuse_depth(value)
     except Unreadable as error:
-        place.refuse(str(error))
+        place.refuse("suite.wrong-type", str(error))
         return False
     return _is_json(value, place)
 

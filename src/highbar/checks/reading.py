@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.checks import read_calls, read_texts, read_values, schemas
 from highbar.checks.limits import DEEPEST_CHECK, MOST_STATEMENT
@@ -65,14 +66,14 @@ def read_answer(value: Any, *, folder: Path | None = None) -> Reading:
     place = ValueCursor(folder=folder)
     check = _answer_check(value if isinstance(value, dict) else {"equals": value}, place, 0)
     if not isinstance(value, dict):  # paths must lead to what the suite says, which has no `equals`
-        place.problems[:] = [ValueProblem(problem.path[1:], problem.text, problem.hint) for problem in place.problems]
+        place.problems[:] = [replace(problem, path=problem.path[1:]) for problem in place.problems]
     return _reading(check, place, must_not=False)
 
 
 def _reading(check: Check | None, place: ValueCursor, *, must_not: bool) -> Reading:
     if check is not None and not place.problems:
         for text in _constant_faults(check, must_not=must_not):
-            place.refuse(text)
+            place.refuse("check.constant", text)
     return Reading(None if place.problems else check, tuple(place.problems))
 
 
@@ -152,13 +153,13 @@ def _mapping(
         place.refuse_value(value, "a check: a mapping such as {contains: …}, or a statement in plain words")
         return None
     if depth > DEEPEST_CHECK:
-        place.refuse(f"checks are nested deeper than {DEEPEST_CHECK} levels")
+        place.refuse("suite.too-large", f"checks are nested deeper than {DEEPEST_CHECK} levels")
         return None
     names = [name for name in value if name in checks]
     _refuse_others(value, names, place, checks)
     if not names:
         if not value:
-            place.refuse("an empty mapping checks nothing")
+            place.refuse("check.constant", "an empty mapping checks nothing")
         return None
     found: list[Check | None] = []
     for name in names:
@@ -190,9 +191,13 @@ def _refuse_others(
         if key in MODIFIERS and not taking:
             others = [name for name, taken in checks.items() if key in taken]
             hint = f"it belongs to {_listed(others)}" if others else None
-            inside.refuse(f"'{key}' belongs to none of the checks beside it", hint)
+            inside.refuse("suite.misplaced-key", f"'{key}' belongs to none of the checks beside it", hint)
         elif len(taking) > 1:
-            inside.refuse(f"'{key}' could belong to {_listed(taking)}", "write them as two checks under `all:`")
+            inside.refuse(
+                "suite.misplaced-key",
+                f"'{key}' could belong to {_listed(taking)}",
+                "write them as two checks under `all:`",
+            )
         elif not taking:
             _refuse_unknown(str(key), value[key], inside, checks)
 
@@ -204,12 +209,16 @@ def _refuse_unknown(key: str, value: Any, place: ValueCursor, checks: Mapping[st
     if meant not in known:
         meant = next((name for name in LIMITS if spelled and name.startswith(spelled) and name in checks), None)
     if meant is not None:
-        place.refuse(f"unknown check '{key[:60]}'", f"did you mean '{meant}'?")
+        place.refuse("check.unknown", f"unknown check '{key[:60]}'", f"did you mean '{meant}'?")
         return
     listed = f"checks are {', '.join(checks)}"
     if checks is VALUE_CHECKS:
         listed = f"to compare with a mapping, write `equals: {{…}}`; {listed}"
-    place.refuse(f"unknown check '{key[:60]}'", negated_hint(key, value, checks) or did_you_mean(key, known) or listed)
+    place.refuse(
+        "check.unknown",
+        f"unknown check '{key[:60]}'",
+        negated_hint(key, value, checks) or did_you_mean(key, known) or listed,
+    )
 
 
 def _listed(names: list[str]) -> str:
@@ -245,7 +254,7 @@ def _at_values(value: Any, place: ValueCursor, depth: int) -> Any:
         parts = read_pointer(pointer) if isinstance(pointer, str) else "a JSON pointer is text"
         inside = place.at(pointer if isinstance(pointer, str) else str(pointer))
         if isinstance(parts, str):
-            inside.refuse(f"{parts}, found '{str(pointer)[:60]}'", _pointer_hint(pointer))
+            inside.refuse("check.bad-pointer", f"{parts}, found '{str(pointer)[:60]}'", _pointer_hint(pointer))
             continue
         inner = _value_check(check, inside, depth + 1)
         if inner is not None:
@@ -265,7 +274,11 @@ def _statement(value: Any, place: ValueCursor) -> Check | None:
         return None
     if len(value) > MOST_STATEMENT:
         hint = "make several statements of it, each a behavior of its own"
-        place.refuse(f"a statement of {len(value)} characters, and a judge reads at most {MOST_STATEMENT}", hint)
+        place.refuse(
+            "suite.too-large",
+            f"a statement of {len(value)} characters, and a judge reads at most {MOST_STATEMENT}",
+            hint,
+        )
         return None
     return Statement(value.strip())
 
@@ -277,12 +290,12 @@ def _is_json(entries: _Entries, place: ValueCursor) -> Check | None:
         return IsJson(None, reply, whole)
     if isinstance(value, str):
         if place.folder is None:
-            inside.refuse("schema files must be below the suite's folder, and this check has none")
+            inside.refuse("check.bad-schema", "schema files must be below the suite's folder, and this check has none")
             return None
         try:
             value = schemas.read_file(value, place.folder)
         except ValueError as error:
-            inside.refuse(str(error))
+            inside.refuse("check.bad-schema", str(error))
             return None
     if not isinstance(value, dict):
         hint = "for the opposite, write `not: {is_json: true}`" if value is False else None
@@ -292,7 +305,7 @@ def _is_json(entries: _Entries, place: ValueCursor) -> Check | None:
         return None
     faults = list(schemas.schema_faults(value))
     for path, text, hint in faults:
-        inside.at(*path).refuse(text, hint)
+        inside.at(*path).refuse("check.bad-schema", text, hint)
     return None if faults else IsJson(schemas.schema_text(value), reply, whole)
 
 

@@ -93,7 +93,7 @@ def _suite(file: str | None, *, needed: bool) -> Suite | None:
     if file is None and not Path(_SUITE).exists():
         if needed:
             hint = "name the suite with --suite, or the agent with --agent"
-            raise InputError(Problem(f"there is no {_SUITE} here", hint=hint))
+            raise InputError(Problem("suite.missing", f"there is no {_SUITE} here", hint=hint))
         return None
     return read(file or _SUITE) if needed else None
 
@@ -105,7 +105,9 @@ def _agent(suite: Suite | None, named: str | None) -> Agent:
         return read_agent_text(named)
     if suite is None or suite.agent is None:
         hint = "add an agent block, such as agent: {python: module:function}, or use --agent"
-        raise InputError(Problem("the suite names no agent", file=suite.file if suite else None, hint=hint))
+        raise InputError(
+            Problem("agent.missing", "the suite names no agent", file=suite.file if suite else None, hint=hint)
+        )
     return suite.agent
 
 
@@ -116,10 +118,20 @@ def _scenario(suite: Suite | None, id_: str | None) -> Scenario | None:
         return None
     found = suite.scenarios.get(id_)
     if found is None:
-        raise InputError(Problem(f"the suite has no scenario '{id_[:60]}'", hint=did_you_mean(id_, suite.scenarios)))
+        raise InputError(
+            Problem(
+                "suite.unknown-scenario",
+                f"the suite has no scenario '{id_[:60]}'",
+                hint=did_you_mean(id_, suite.scenarios),
+            )
+        )
     if found.asked is None and not found.messages:
         raise InputError(
-            Problem(f"{id_}: there is nothing to ask the agent", hint="give it an input, turns or messages")
+            Problem(
+                "suite.no-question",
+                f"{id_}: there is nothing to ask the agent",
+                hint="give it an input, turns or messages",
+            )
         )
     return found
 
@@ -132,7 +144,7 @@ def _call(question: str | None, scenario: Scenario | None, seconds: float) -> Ag
 
     if (question is None) == (scenario is None):
         hint = 'highbar agent try "a question", or --scenario ID'
-        raise InputError(Problem("wanted either a question or a scenario", hint=hint))
+        raise InputError(Problem("option.missing", "wanted either a question or a scenario", hint=hint))
     if scenario is not None:
         return replace(Conversation(scenario, 1, None).question(), timeout=seconds)
     says = {"role": "user", "content": question}
@@ -149,7 +161,11 @@ def _seconds(text: str | None, suite: Suite | None, scenario: Scenario | None) -
     found = seconds(text)
     if not found:
         raise InputError(
-            Problem(f"--timeout: found '{text[:60]}', wanted a time such as 60s", hint="write the unit: 60s")
+            Problem(
+                "option.bad-value",
+                f"--timeout: found '{text[:60]}', wanted a time such as 60s",
+                hint="write the unit: 60s",
+            )
         )
     return float(found)
 

@@ -13,6 +13,7 @@ import click
 
 import highbar
 from highbar.cli.guard import REFUSED, REPORTS_BEGUN
+from highbar.cli.usage import WrongUsage
 from highbar.errors import InputError, Problem
 from highbar.removed import removed
 from highbar.report import CALIBRATIONS, COMPARISONS, REPORTERS, Reporter
@@ -35,6 +36,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "metrics": "highbar.cli.metrics",
         "schema": "highbar.cli.schema",
         "init": "highbar.cli.init",
+        "explain": "highbar.cli.explain",
         "completion": "highbar.cli.completion",
     }
 )
@@ -78,14 +80,6 @@ Exit codes:
 """
 
 
-class UnknownCommandError(click.UsageError):
-    """The command does not exist; `hint` names the one that was probably meant."""
-
-    def __init__(self, name: str, hint: str, context: click.Context) -> None:
-        super().__init__(f"there is no command {name!r}", context)
-        self.hint = hint
-
-
 class CommandGroup(click.Group):
     """A group that loads a command only when it is used, and suggests similar names for an unknown one.
 
@@ -112,10 +106,11 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names. Raises UnknownCommandError if there is none."""
+        """The command that the first argument names. Raises WrongUsage if there is none."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            raise UnknownCommandError(name, self._hint(ctx, name), ctx)
+            message = f"there is no command {name!r}"
+            raise WrongUsage("option.unknown-command", message, hint=self._hint(ctx, name), context=ctx)
         return super().resolve_command(ctx, args)
 
     def _hint(self, ctx: click.Context, name: str) -> str:
@@ -211,13 +206,26 @@ def _refuse_a_deleted_folder(arguments: Sequence[str]) -> None:
             Path.cwd()
         except OSError as error:
             message = f"the working folder is not there any more: {error.strerror}"
-            raise InputError(Problem(message, hint="change to a folder that exists")) from None
+            raise InputError(Problem("machine.no-folder", message, hint="change to a folder that exists")) from None
+
+
+_CODES = (
+    (click.NoSuchOption, "option.unknown"),
+    (click.MissingParameter, "option.missing"),
+    (click.BadParameter, "option.bad-value"),
+    (click.BadOptionUsage, "option.no-value"),
+)
+"""The codes of Click's own errors, the first that fits; of any other, an argument is too much."""
 
 
 def _problem(error: click.ClickException) -> Problem:
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context else "highbar"
-    if isinstance(error, UnknownCommandError):
-        return Problem(error.message, hint=error.hint)
     gone = removed(f"{path} {error.option_name}") if isinstance(error, click.NoSuchOption) else None
-    return gone or Problem(error.format_message(), hint=f"{path} --help explains the options")
+    if gone is not None:
+        return gone
+    hint = f"{path} --help explains the options"
+    if isinstance(error, WrongUsage):
+        return Problem(error.code, error.message, hint=error.hint or hint)
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), "option.unexpected")
+    return Problem(code, error.format_message(), hint=hint)

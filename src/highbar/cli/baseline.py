@@ -20,6 +20,7 @@ from highbar.cli.options import (
     format_option,
 )
 from highbar.cli.streams import watching
+from highbar.cli.usage import WrongUsage
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job, Wants
 from highbar.statistics.pooled import RUNS
@@ -129,9 +130,11 @@ def record_run(  # noqa: PLR0913 - each is an argument of the command line
         job = Job(policy=policy, agent_version=agent_version)
         return _say(record_pooled(job, history, runs or RUNS, file=file, date=date, force=why), history, quiet=quiet)
     if runs is not None:
-        raise InputError(Problem("--runs is for --history", hint="leave it out, or add --history DIR"))
+        raise InputError(
+            Problem("option.needs-another", "--runs is for --history", hint="leave it out, or add --history DIR")
+        )
     if not results:
-        raise click.UsageError("name the results of a run, or --history DIR")
+        raise WrongUsage("option.missing", "name the results of a run, or --history DIR")
     from highbar.bar.recording import record as record_baseline  # the engine is loaded only here
 
     job = Job(
@@ -166,19 +169,31 @@ def _refuse_beside_history(**given: object) -> None:
         "RESULTS" if name == "results" else f"--{name.replace('_', '-')}" for name, value in given.items() if value
     ]
     if named:
-        raise InputError(Problem(f"--history pools runs that were judged; {', '.join(named)} has no effect on them"))
+        raise InputError(
+            Problem(
+                "option.conflict", f"--history pools runs that were judged; {', '.join(named)} has no effect on them"
+            )
+        )
 
 
 def _reason(force: str | None, reason: str | None) -> str | None:
     if force is None and reason is not None:
-        raise InputError(Problem("--reason is for --force", hint="leave it out, or add --force"))
+        raise InputError(
+            Problem("option.needs-another", "--reason is for --force", hint="leave it out, or add --force")
+        )
     if force is None:
         return None
     found = reason if force == _UNSAID else force
     if force != _UNSAID and reason is not None:
-        raise InputError(Problem("the reason for --force is given twice", hint="give it once"))
+        raise InputError(Problem("option.twice", "the reason for --force is given twice", hint="give it once"))
     if found is None or not found.strip():
-        raise InputError(Problem("--force without a reason", hint='--force "why this run is the one to compare with"'))
+        raise InputError(
+            Problem(
+                "option.needs-another",
+                "--force without a reason",
+                hint='--force "why this run is the one to compare with"',
+            )
+        )
     return found
 
 

@@ -45,6 +45,7 @@ from highbar.cli.outputs import (
     refuse_overwriting,
     report_everywhere,
 )
+from highbar.cli.usage import WrongUsage
 from highbar.errors import InputError, ReportError
 from highbar.model.job import Job, Wants
 from highbar.report import PAGE, REPORTERS, Display, reporter
@@ -157,7 +158,9 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
     def with_bar(**arguments: Any) -> int:
         bar = BarOptions(**take_fields(BarOptions, arguments))
         if bar.accept_change is not None and bar.against_ref is None:
-            raise click.UsageError("--accept-change accepts a difference from a ref: name it with --against-ref")
+            raise WrongUsage(
+                "option.needs-another", "--accept-change accepts a difference from a ref: name it with --against-ref"
+            )
         return command(bar=bar, **arguments)
 
     return with_bar

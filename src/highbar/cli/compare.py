@@ -134,7 +134,9 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
 def _refuse_two_streams(base: str, head: str) -> None:
     if base == head == "-":
-        raise InputError(Problem("both runs are standard input", hint="name a file for one of them"))
+        raise InputError(
+            Problem("file.standard-input", "both runs are standard input", hint="name a file for one of them")
+        )
 
 
 def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], meta: Meta, *, quiet: bool) -> int:

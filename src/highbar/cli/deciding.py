@@ -30,7 +30,9 @@ def until_decided(
     """What decides a run: the same check that judges it at its end. Raises InputError if that cannot decide it."""
     if policy is None:  # --resume --no-check of a run that was started with --until-decided
         hint = "--run-all runs every trial; or leave out --no-check"
-        raise InputError(Problem("this run is to stop when it is decided, which takes a verdict", hint=hint))
+        raise InputError(
+            Problem("run.undecidable", "this run is to stop when it is decided, which takes a verdict", hint=hint)
+        )
     refuse_undecidable(policy, plan.chosen, subset=subset, strict=reports.strict)
 
     def judge(folder: Path) -> Verdict:

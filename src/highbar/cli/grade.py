@@ -67,21 +67,29 @@ def command(
     from highbar.running import regrading  # as above
 
     if not output.endswith(_ENDINGS):
-        raise InputError(Problem("the output's name has no known ending", file=output, hint="end it in .jsonl"))
+        raise InputError(
+            Problem(
+                "output.unknown-ending", "the output's name has no known ending", file=output, hint="end it in .jsonl"
+            )
+        )
     named = files.paths_named(results)
     runs = [path for path in named if folders.results_in(path) is not None]
     with ExitStack() as stack:
         stack.enter_context(streams.progress_bar(quiet=quiet, doing="grading"))
         if runs:
             if len(runs) < len(named) or "-" in results:
-                raise InputError(Problem("run folders and other results cannot be graded together", hint="grade each"))
+                raise InputError(
+                    Problem("run.mixed", "run folders and other results cannot be graded together", hint="grade each")
+                )
             opened = [regrading.open_recorded_run(Path(path).parent) for path in runs]
             suite = str(regrading.suite_file_of(opened)) if suite is None else suite
             by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
             rows, notes = regrading.regrade_runs(opened, by, stack)
         else:
             if suite is None:
-                raise InputError(Problem("--suite FILE is missing: only a run folder names its suite"))
+                raise InputError(
+                    Problem("option.missing", "--suite FILE is missing: only a run folder names its suite")
+                )
             found = _find_results(results, input_format, map_file, stack)
             by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
             rows, notes = regrading.regrade_rows(found, by, stack)
@@ -132,7 +140,11 @@ def _find_results(
 
 def _refuse_overwriting(output: str, read: tuple[str, ...]) -> None:
     if os.path.realpath(output) in {os.path.realpath(name) for name in read}:
-        raise InputError(Problem("this file is both read and written", file=output, hint="name another output"))
+        raise InputError(
+            Problem(
+                "file.read-and-written", "this file is both read and written", file=output, hint="name another output"
+            )
+        )
 
 
 def _say_done(done: Counter[str], suite: str, output: str) -> None:

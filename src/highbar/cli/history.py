@@ -218,7 +218,9 @@ def _of_own_branch(runs: Sequence[RunRecord], folder: str) -> Sequence[RunRecord
     if branch is not None and branch in known:
         return [run for run in runs if run.branch == branch]
     names = ", ".join(sorted(name for name in known if name is not None)[:10])
-    raise InputError(Problem("the runs are of several branches", folder, hint=f"name one with --branch: {names}"))
+    raise InputError(
+        Problem("history.several", "the runs are of several branches", folder, hint=f"name one with --branch: {names}")
+    )
 
 
 def _refuse_several_agents(runs: Sequence[RunRecord], folder: str) -> None:
@@ -226,14 +228,16 @@ def _refuse_several_agents(runs: Sequence[RunRecord], folder: str) -> None:
     names = sorted({run.agent_name for run in runs if run.agent_name is not None})
     if len({run.agent_name for run in runs}) > 1:
         hint = f"name one with --agent: {', '.join(names[:10])}"
-        raise InputError(Problem("the runs are of several agents, or some do not say which", folder, hint=hint))
+        raise InputError(
+            Problem("history.several", "the runs are of several agents, or some do not say which", folder, hint=hint)
+        )
 
 
 def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:
     from highbar.language.spelling import did_you_mean  # only for a metric that is not there
 
     hint = did_you_mean(metric, known) or f"these runs have {', '.join(known[:10]) or 'none'}"
-    return Problem(f"no run has the metric {metric!r}", folder, hint=hint)
+    return Problem("history.not-found", f"no run has the metric {metric!r}", folder, hint=hint)
 
 
 def read_folder(folder: str, *, may_be_empty: bool = False) -> History:
@@ -243,7 +247,7 @@ def read_folder(folder: str, *, may_be_empty: bool = False) -> History:
     found = histories.read_history(folder)
     say_damaged(folder, found.damaged)
     if not (found.runs or found.damaged or may_be_empty):
-        raise InputError(Problem("there are no runs in it", folder, hint=histories.FIRST))
+        raise InputError(Problem("history.empty", "there are no runs in it", folder, hint=histories.FIRST))
     return found
 
 

@@ -117,7 +117,12 @@ def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
 
 
 def _nothing_judged(name: str) -> Problem:
-    return Problem("nothing was judged, so there is nothing to remember", name, hint="name a policy: --policy FILE")
+    return Problem(
+        "policy.missing",
+        "nothing was judged, so there is nothing to remember",
+        name,
+        hint="name a policy: --policy FILE",
+    )
 
 
 def _is_verdict(name: str) -> bool:
@@ -148,10 +153,10 @@ def _time(text: str) -> datetime:
         found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         hint = "write 2026-11-15 or 2026-11-15T14:25:30Z; without a zone it is UTC"
-        raise InputError(Problem(f"--time {text!r} is not a time", hint=hint)) from None
+        raise InputError(Problem("option.bad-value", f"--time {text!r} is not a time", hint=hint)) from None
     if not 0 <= found.timestamp() <= latest_time():
         message = f"--time {text!r} is {'before 1970' if found.timestamp() < 0 else 'in the future'}"
-        raise InputError(Problem(message, hint="write when the run was made"))
+        raise InputError(Problem("option.bad-value", message, hint="write when the run was made"))
     return found
 
 

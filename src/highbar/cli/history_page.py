@@ -43,11 +43,13 @@ def command(
     from highbar.report.html.history import render  # as above
 
     if folder is not None and named is not None:
-        raise InputError(Problem("the history is named twice", hint="name it once: HISTORY or --history"))
+        raise InputError(
+            Problem("option.twice", "the history is named twice", hint="name it once: HISTORY or --history")
+        )
     history = read_folder(folder or named or FOLDER)
     runs = last_of(history, branch, agent, last)
     if not runs:
-        raise InputError(Problem("there is no run, so there is nothing to show", history.folder))
+        raise InputError(Problem("history.empty", "there is no run, so there is nothing to show", history.folder))
     view = overview(history, runs)
     say_damaged(history.folder, view.stability.damaged)
     target = Path(output) / _FILE

@@ -10,6 +10,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.history import branch_option, history_option, read_folder
+from highbar.cli.usage import WrongUsage
 from highbar.errors import InputError, Problem, ReportError
 from highbar.language.phrases import count
 
@@ -29,7 +30,7 @@ def command(*, folder: str, branch: str | None, keep: int | None, older_than: st
     With both --keep and --older-than a run is removed only if both allow it. Damaged records are never removed.
     """
     if keep is None and older_than is None:
-        raise click.UsageError("say what to keep: --keep N or --older-than 90d")
+        raise WrongUsage("option.missing", "say what to keep: --keep N or --older-than 90d")
     limit = None if older_than is None else _time_limit(older_than)
     runs = [run for run in read_folder(folder, may_be_empty=True).runs if branch is None or run.branch == branch]
     old = runs if keep is None else runs[: max(0, len(runs) - keep)]
@@ -50,7 +51,9 @@ def _time_limit(text: str) -> datetime:
     """The time before which a run is too old."""
     found = _AGE.fullmatch(text)
     if found is None:
-        raise InputError(Problem(f"--older-than {text!r} is not a time", hint="write days or weeks: 90d, 12w"))
+        raise InputError(
+            Problem("option.bad-value", f"--older-than {text!r} is not a time", hint="write days or weeks: 90d, 12w")
+        )
     age = timedelta(days=int(found[1]) * _DAYS[found[2]])
     try:
         return datetime.now(UTC) - age

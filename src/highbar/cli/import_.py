@@ -85,10 +85,15 @@ def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:
         return
     if not output.endswith((".jsonl", ".parquet")):
         raise InputError(
-            Problem("the output's name has no known ending", file=output, hint="end it in .jsonl or .parquet")
+            Problem(
+                "output.unknown-ending",
+                "the output's name has no known ending",
+                file=output,
+                hint="end it in .jsonl or .parquet",
+            )
         )
     if any(Path(output).resolve() == Path(file).resolve() for file in files):
-        raise InputError(Problem("this file is both read and written", file=output))
+        raise InputError(Problem("file.read-and-written", "this file is both read and written", file=output))
 
 
 def _print(rows: Path) -> None:

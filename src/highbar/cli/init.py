@@ -44,7 +44,7 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
         name for name, given in (("--agent", agent), ("--from", own is not None), ("--tutorial", tutorial)) if given
     ]
     if len(chosen) > 1:
-        raise InputError(Problem(f"{' and '.join(chosen)} exclude each other"))
+        raise InputError(Problem("option.conflict", f"{' and '.join(chosen)} exclude each other"))
     root = Path(folder)
     if own is not None:
         from highbar.cli.init_from import start_from  # it loads the readers of results, which the others do not need
@@ -75,7 +75,12 @@ def _next_steps(folder: str, commands: Sequence[str]) -> list[str]:
 
 def _refuse_overwriting(paths: list[Path]) -> None:
     problems = [
-        Problem("already there", file=str(path), hint="init never overwrites: move it away, or name another folder")
+        Problem(
+            "file.exists",
+            "already there",
+            file=str(path),
+            hint="init never overwrites: move it away, or name another folder",
+        )
         for path in paths
         if path.exists() or path.is_symlink()
     ]

@@ -39,11 +39,13 @@ def start_from(own: str, folder: Path) -> tuple[dict[Path, str], list[str]]:
             if file.format == "json" and Path(file.path).stat().st_size > LARGEST:
                 hint = "guess from a part of it, or write the rows as JSONL, one on each line"
                 raise InputError(
-                    Problem(f"is larger than {LARGEST >> 20} MiB, too large to guess from", own, hint=hint)
+                    Problem(
+                        "file.too-large", f"is larger than {LARGEST >> 20} MiB, too large to guess from", own, hint=hint
+                    )
                 )
             problems = first_problems([file])
             hint = "wanted rows: objects, one for each run of a scenario"
-            raise InputError(*(problems or [Problem("no row can be read", file=own, hint=hint)]))
+            raise InputError(*(problems or [Problem("results.unreadable", "no row can be read", file=own, hint=hint)]))
     guess = missing_ids.guess_of(sample)
     mapped = tool is None and (bool(sample.places) or guess.is_needed)
     where = {folder / missing_ids.MAP: _map_text(own, guess, sample)} if mapped else {}

@@ -98,7 +98,13 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
 def _refuse_stream(results: Sequence[str]) -> None:
     if "-" in results:
-        raise InputError(Problem("results are read more than once, which standard input is not", hint="name a file"))
+        raise InputError(
+            Problem(
+                "file.standard-input",
+                "results are read more than once, which standard input is not",
+                hint="name a file",
+            )
+        )
 
 
 def _confidence(text: str | None) -> Fraction | None:
@@ -109,9 +115,13 @@ def _confidence(text: str | None) -> Fraction | None:
     try:
         share = read_share(text)
     except ThresholdError as error:
-        raise InputError(Problem(f"--confidence {text}: {error}", hint="such as 95%")) from None
+        raise InputError(Problem("option.bad-value", f"--confidence {text}: {error}", hint="such as 95%")) from None
     if not Fraction(1, 2) < share < 1:
-        raise InputError(Problem(f"--confidence {text}: wanted more than 50% and less than 100%", hint="such as 95%"))
+        raise InputError(
+            Problem(
+                "option.bad-value", f"--confidence {text}: wanted more than 50% and less than 100%", hint="such as 95%"
+            )
+        )
     return share
 
 
@@ -119,7 +129,9 @@ def _refuse_bind(bind: str | None, others: Sequence[str]) -> None:
     if bind is None:
         return
     if os.path.lexists(bind) or os.path.realpath(bind) in {os.path.realpath(name) for name in others}:
-        raise InputError(Problem("exists already, and nothing is overwritten", bind, hint="name a new file"))
+        raise InputError(
+            Problem("file.exists", "exists already, and nothing is overwritten", bind, hint="name a new file")
+        )
 
 
 def _printed_text(calibration: Calibration, report_format: str, *, quiet: bool) -> str:

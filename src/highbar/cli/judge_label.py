@@ -91,18 +91,28 @@ def _drawing_words(drawn: Drawing) -> str:
 
 def _refuse_name(by: str | None) -> None:
     if by is not None and (not by.strip() or len(by) > _LONGEST_NAME or not by.isprintable()):
-        raise InputError(Problem(f"--by wants a name of at most {_LONGEST_NAME} characters, on one line"))
+        raise InputError(
+            Problem("option.bad-value", f"--by wants a name of at most {_LONGEST_NAME} characters, on one line")
+        )
 
 
 def _refuse_output(target: Path, results: tuple[str, ...], labels: str | None) -> None:
     from highbar.load import files, run_folders  # see command
 
     if target.suffix != ".html":
-        raise InputError(Problem("the output's name has another ending", str(target), hint="end it in .html"))
+        raise InputError(
+            Problem(
+                "output.unknown-ending", "the output's name has another ending", str(target), hint="end it in .html"
+            )
+        )
     named = files.paths_named(results)
     read = [*named, *run_folders.files_beside(named), *([] if labels is None else [labels])]
     if os.path.realpath(target) in {os.path.realpath(name) for name in read}:
-        raise InputError(Problem("this file is both read and written", str(target), hint="name another output"))
+        raise InputError(
+            Problem(
+                "file.read-and-written", "this file is both read and written", str(target), hint="name another output"
+            )
+        )
 
 
 def _seed(run: RunToLabel, existing: Labels | None) -> int:

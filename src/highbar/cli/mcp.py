@@ -11,6 +11,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.guard import KILLED_BY
+from highbar.cli.usage import WrongUsage
 from highbar.errors import InputError, Problem
 
 _EXAMPLES = """\b
@@ -38,7 +39,7 @@ def command(*, folder: str, policy: str | None, against_ref: str | None, allow_r
     money = _budget(budget, allow_run=allow_run)
     root = Path(folder).resolve()
     if not root.is_dir():
-        raise InputError(Problem("is no folder to serve", folder, hint="name a folder that exists"))
+        raise InputError(Problem("file.missing", "is no folder to serve", folder, hint="name a folder that exists"))
     try:
         import anyio  # from an optional extra
 
@@ -47,7 +48,7 @@ def command(*, folder: str, policy: str | None, against_ref: str | None, allow_r
         from highbar.mcp_server.serving import serve_stdio  # as above
     except ModuleNotFoundError:
         message = "highbar mcp needs the package mcp, which is not installed"
-        raise InputError(Problem(message, hint="pip install 'highbar[mcp]'")) from None
+        raise InputError(Problem("machine.missing-package", message, hint="pip install 'highbar[mcp]'")) from None
     os.chdir(root)
     workspace = Workspace(root, policy, against_ref)
     if policy is not None:
@@ -66,7 +67,7 @@ def _budget(text: str | None, *, allow_run: bool) -> Fraction | None:
     """The budget for runs; None if runs are not allowed. Raises if --budget or --allow-run is given alone."""
     if not allow_run:
         if text is not None:
-            raise click.UsageError("--budget goes with --allow-run")
+            raise WrongUsage("option.needs-another", "--budget goes with --allow-run")
         return None
     from highbar.suite.amounts import usd  # only if runs are allowed
 
@@ -74,5 +75,7 @@ def _budget(text: str | None, *, allow_run: bool) -> Fraction | None:
     if amount is None or amount <= 0:
         hint = "--allow-run --budget '$5' lets all runs of this server together cost $5"
         found = "no budget" if text is None else f"the budget {text!r}"
-        raise InputError(Problem(f"--allow-run: found {found}, wanted an amount of money", hint=hint))
+        raise InputError(
+            Problem("option.bad-value", f"--allow-run: found {found}, wanted an amount of money", hint=hint)
+        )
     return amount

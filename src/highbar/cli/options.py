@@ -16,6 +16,7 @@ from msgspec import Struct
 from highbar import importers
 from highbar.cli import streams
 from highbar.cli.guard import NOT_WRITTEN
+from highbar.cli.usage import WrongUsage
 from highbar.errors import ReportError
 from highbar.model import Format
 
@@ -107,12 +108,14 @@ class EngineOptions(Struct, frozen=True, eq=False):
         if self.engine != "spark":
             for option, value in (("--spark-master", self.spark_master), ("--spark-remote", self.spark_remote)):
                 if value is not None:
-                    raise click.UsageError(f"{option} is for --engine spark")
+                    raise WrongUsage("option.needs-another", f"{option} is for --engine spark")
             return choose_engine(self.engine, memory_limit=self.memory_limit)
         if self.spark_master is not None and self.spark_remote is not None:
-            raise click.UsageError("--spark-master and --spark-remote are two ways to name a session: give one")
+            raise WrongUsage(
+                "option.conflict", "--spark-master and --spark-remote are two ways to name a session: give one"
+            )
         if self.memory_limit is not None:
-            raise click.UsageError("--memory-limit is for this process; a Spark session has its own")
+            raise WrongUsage("option.conflict", "--memory-limit is for this process; a Spark session has its own")
         return choose_engine(self.engine, spark_master=self.spark_master, spark_remote=self.spark_remote)
 
 

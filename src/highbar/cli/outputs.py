@@ -31,7 +31,9 @@ from highbar.store.writing import replace_file
 
 _OF_ITS_OWN = "give the report a file of its own"
 _PATIENCE = 10  # seconds to wait for the reader of a pipe, each time that it takes nothing
-UNFINISHED = Problem("nothing was judged yet: the run was stopped or failed", hint="its log says why")
+UNFINISHED = Problem(
+    "run.nothing-judged", "nothing was judged yet: the run was stopped or failed", hint="its log says why"
+)
 """What the report files say until the verdict is known."""
 
 
@@ -73,7 +75,9 @@ def read_outputs(arguments: Sequence[str], option: str = "--output") -> tuple[Ou
         # By real path: through two links, one report would overwrite the other.
         path = os.path.realpath(output.file)
         if path in taken:
-            problems.append(Problem(f"{option} {argument}: {output.file} is written twice", hint=_OF_ITS_OWN))
+            problems.append(
+                Problem("option.twice", f"{option} {argument}: {output.file} is written twice", hint=_OF_ITS_OWN)
+            )
         taken.add(path)
         outputs.append(output)
     if problems:
@@ -85,7 +89,9 @@ def refuse_formats(outputs: Sequence[Output], formats: Formats, what: str) -> No
     """Raise InputError if `what`, such as "a comparison", is not written in the format of a file."""
     problems = [
         Problem(
-            f"--output {output.file}: {what} is not written as {output.format}", hint=f"one of {', '.join(formats)}"
+            "output.not-in-format",
+            f"--output {output.file}: {what} is not written as {output.format}",
+            hint=f"one of {', '.join(formats)}",
         )
         for output in outputs
         if output.format not in formats
@@ -98,7 +104,7 @@ def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str], option:
     """Raise InputError if a report would overwrite an input file."""
     read = {os.path.realpath(name): name for name in inputs}
     problems = [
-        Problem(f"{option} {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
+        Problem("file.read-and-written", f"{option} {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
         for output in outputs
         if (path := os.path.realpath(output.file)) in read
     ]
@@ -111,18 +117,22 @@ def _read_output(argument: str, option: str) -> Output:
     # Our own formats are tried first: listing those of installed packages takes longer than most imports.
     if equals and before not in REPORTERS and before not in report_formats():
         hint = f"wanted one of {', '.join(report_formats())}"
-        unknown = Problem(f"{option} {argument}: {before!r} is not a format", hint=hint)
+        unknown = Problem("option.unknown-format", f"{option} {argument}: {before!r} is not a format", hint=hint)
         raise InputError(removed_format(before, f"{option} {argument}") or unknown)
     file = after if equals else argument
     if not file or file == "-":
         raise InputError(
-            Problem(f"{option} {argument}: wanted a file", hint="--format says what goes to standard output")
+            Problem(
+                "option.bad-value",
+                f"{option} {argument}: wanted a file",
+                hint="--format says what goes to standard output",
+            )
         )
     found = before if equals else format_of(file)
     if found is None:
         endings = ", ".join(suffix for name in report_formats() for suffix in reporter(name).suffixes)
         hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(report_formats())}"
-        unknown = Problem(f"{option} {argument}: no known format has this ending", hint=hint)
+        unknown = Problem("output.unknown-ending", f"{option} {argument}: no known format has this ending", hint=hint)
         raise InputError(removed_format(file, f"{option} {argument}") or unknown)
     return Output(found, file)
 

@@ -101,7 +101,9 @@ def _policy(question: Question) -> Policy:
     if found is None:
         missing = policies.missing()
         hint = "ask with --threshold or --scenarios, or name results; highbar plan --help has examples"
-        raise InputError(Problem(f"nothing to plan: {missing.message}", hint=f"{hint}; {missing.hint}"))
+        raise InputError(
+            Problem("policy.missing", f"nothing to plan: {missing.message}", hint=f"{hint}; {missing.hint}")
+        )
     policy = policies.read_named(found)
     known = question.options.agent_version or policy.agent_version
     return policies.resolve_version(policy, given=known) if known else policy

@@ -68,7 +68,9 @@ def command(
 
     climb = Climb(rule, _step(rule, step))
     if history is not None and (baseline is not None or rule == "step"):
-        raise InputError(Problem(f"--history does not go with {'--baseline' if baseline else '--rule step'}"))
+        raise InputError(
+            Problem("option.conflict", f"--history does not go with {'--baseline' if baseline else '--rule step'}")
+        )
     named = Path(baseline) if baseline else None
     found = ratchet(_policy(policy), named, climb, agent_version, write=write, history=history)
     screen = streams.display(sys.stdout)
@@ -89,11 +91,11 @@ def _policy(named: str | None) -> Path:
 
 def _step(rule: str, text: str | None) -> Fraction:
     if text is not None and rule != "step":
-        raise InputError(Problem("--step goes with --rule step"))
+        raise InputError(Problem("option.needs-another", "--step goes with --rule step"))
     try:
         step = read_share(text or _STEP)
     except ThresholdError as error:
-        raise InputError(Problem(f"--step: {error.message}", hint=error.hint)) from None
+        raise InputError(Problem("option.bad-value", f"--step: {error.message}", hint=error.hint)) from None
     if step == 0:
-        raise InputError(Problem("--step: found 0, wanted a share above 0", hint="write 1%"))
+        raise InputError(Problem("option.bad-value", "--step: found 0, wanted a share above 0", hint="write 1%"))
     return step

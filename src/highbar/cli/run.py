@@ -26,6 +26,7 @@ from highbar.cli.check import (
 from highbar.cli.guard import INCONCLUSIVE, KILLED_BY
 from highbar.cli.options import take_fields
 from highbar.cli.outputs import begin_outputs, refuse_overwriting
+from highbar.cli.usage import WrongUsage
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 from highbar.model.job import Job
@@ -205,12 +206,18 @@ def command(
     nothing is judged, and the exit code is 2.
     """
     if choices.output == "-":  # commands that read results take - for standard input, not for a folder
-        raise InputError(Problem("--output - names no folder", hint="--format says what is printed"))
+        raise InputError(
+            Problem("option.bad-value", "--output - names no folder", hint="--format says what is printed")
+        )
     if choices.output is not None and format_of(choices.output) is not None:
         hint = f"--report {choices.output} writes a report; --output names the folder of the run"
-        raise InputError(Problem(f"--output {choices.output} has the ending of a report", hint=hint))
+        raise InputError(
+            Problem("option.bad-value", f"--output {choices.output} has the ending of a report", hint=hint)
+        )
     if choices.until_decided and (no_check or choices.run_all):
-        raise click.UsageError(f"--until-decided cannot be combined with {'--no-check' if no_check else '--run-all'}")
+        raise WrongUsage(
+            "option.conflict", f"--until-decided cannot be combined with {'--no-check' if no_check else '--run-all'}"
+        )
     from highbar.cli.run_in_terminal import run_in_terminal  # not needed for help and usage errors
     from highbar.cli.unchanged import watch_files  # as above
 
@@ -291,7 +298,7 @@ def _refuse_another_suite(prepared: Prepared, judged_by: str) -> None:
     if not is_graded_by(judged_by, digest, prepared.suite.digest):
         message = f"the policy judges by another suite, {judged_by}"
         hint = "name the same suite in both, or run with --no-check"
-        raise InputError(Problem(message, prepared.suite.file, hint=hint))
+        raise InputError(Problem("run.other-suite", message, prepared.suite.file, hint=hint))
 
 
 def _prepare(
@@ -327,11 +334,14 @@ def _prepare(
             )
     else:
         if choices.rerun_changed or choices.run_all:
-            raise click.UsageError(f"{'--rerun-changed' if choices.rerun_changed else '--run-all'} goes with --resume")
+            raise WrongUsage(
+                "option.needs-another",
+                f"{'--rerun-changed' if choices.rerun_changed else '--run-all'} goes with --resume",
+            )
         file = suite or SUITE
         if suite is None and not Path(SUITE).is_file():
             hint = f"name the suite, or write one: highbar init --agent makes {SUITE}, a policy and a tiny agent"
-            raise InputError(Problem(f"there is no {SUITE} here", hint=hint))
+            raise InputError(Problem("suite.missing", f"there is no {SUITE} here", hint=hint))
         options = choices.options(bar.agent_version, policy)
         with streams.progress_bar(quiet=reports.quiet, doing=f"reading {file}"):
             prepared = preparing.prepare(Path(file), options, os.environ, checkout=checkout(os.environ))
@@ -378,4 +388,4 @@ def _refuse_beside_resume(suite: str | None, choices: RunChoices) -> None:
         if name not in ("resume", "rerun_changed", "until_decided", "run_all", *_PACE) and value not in (None, ()):
             given[f"--{name.replace('_', '-')}"] = value
     if given:
-        raise click.UsageError(f"{', '.join(given)}: --resume takes this from the folder")
+        raise WrongUsage("option.conflict", f"{', '.join(given)}: --resume takes this from the folder")

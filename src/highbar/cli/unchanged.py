@@ -34,6 +34,10 @@ def watch_files(prepared: Prepared, policy: Policy | None, baseline: str | None)
             changed.append(f"a file of the checks of {prepared.plan.suite_file}")
         if changed:
             hint = "restore it; then highbar check judges the folder of the run"
-            raise InputError(Problem(f"{some(changed, 5)} changed while the agent ran: nothing is judged", hint=hint))
+            raise InputError(
+                Problem(
+                    "run.files-changed", f"{some(changed, 5)} changed while the agent ran: nothing is judged", hint=hint
+                )
+            )
 
     return refuse_changed

@@ -19,7 +19,11 @@ def with_excerpts(error: InputError, given: Mapping[str, bytes] | None = None) -
     lines = {file: _lines(file, (given or {}).get(file)) for file in {each.file for each in problems} if file}
     shown = [_with_excerpt(each, lines.get(each.file or "", ())) for each in problems]
     rest = len(error.problems) - len(shown)
-    more = [Problem(f"and {rest} more problem{'s' if rest > 1 else ''}, which are not listed", shown[0].file)]
+    more = [
+        Problem(
+            "problems.more", f"and {rest} more problem{'s' if rest > 1 else ''}, which are not listed", shown[0].file
+        )
+    ]
     return InputError(*shown, *(more if rest else []))
 
 

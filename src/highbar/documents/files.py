@@ -43,12 +43,12 @@ def read_bytes(path: Path, max_bytes: int = MOST_POLICY_BYTES) -> bytes:
         with path.open("rb") as stream:
             data = stream.read(max_bytes + 1)
     except FileNotFoundError:
-        raise InputError(Problem("no such file", str(path), hint=similar_file(path))) from None
+        raise InputError(Problem("file.missing", "no such file", str(path), hint=similar_file(path))) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(Problem(f"cannot be read: {reason}", str(path))) from None
+        raise InputError(Problem("file.unreadable", f"cannot be read: {reason}", str(path))) from None
     if len(data) > max_bytes:
-        raise InputError(Problem(f"larger than {max_bytes // 2**20} MiB", str(path)))
+        raise InputError(Problem("file.too-large", f"larger than {max_bytes // 2**20} MiB", str(path)))
     return data
 
 
@@ -72,4 +72,4 @@ def decode_text(data: bytes, path: Path) -> str:
         hint = (
             "save it as UTF-8; it looks like UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "save it as UTF-8"
         )
-        raise InputError(Problem("the text is not UTF-8", str(path), line, hint=hint)) from None
+        raise InputError(Problem("file.not-utf8", "the text is not UTF-8", str(path), line, hint=hint)) from None

@@ -34,12 +34,12 @@ class _JsonReader:
         node = self._value(0)
         self._skip_space()
         if self.at < len(self.text):
-            raise self._fault("found text after the end of the JSON")
+            raise self._fault("file.not-json", "found text after the end of the JSON")
         return node
 
     def _value(self, depth: int) -> Node:
         if depth > MOST_NESTING:
-            raise self._fault(f"nested deeper than {MOST_NESTING}")
+            raise self._fault("file.too-deep", f"nested deeper than {MOST_NESTING}")
         self._skip_space()
         character = self.text[self.at : self.at + 1]
         if character == "{":
@@ -54,11 +54,11 @@ class _JsonReader:
         entries: list[tuple[Node, Node]] = []
         while not self._closes("}", first=not entries):
             if self.text[self.at : self.at + 1] != '"':
-                raise self._fault("wanted a key in quotes")
+                raise self._fault("file.not-json", "wanted a key in quotes")
             key = self._string()
             self._skip_space()
             if self.text[self.at : self.at + 1] != ":":
-                raise self._fault("wanted ':' after the key")
+                raise self._fault("file.not-json", "wanted ':' after the key")
             self.at += 1
             entries.append((key, self._value(depth + 1)))
         return Node("mapping", entries=tuple(entries), line=line, column=column)
@@ -81,11 +81,11 @@ class _JsonReader:
         if first:
             return False
         if character != ",":
-            raise self._fault(f"wanted ',' or '{bracket}'")
+            raise self._fault("file.not-json", f"wanted ',' or '{bracket}'")
         self.at += 1
         self._skip_space()
         if self.text[self.at : self.at + 1] == bracket:
-            raise self._fault("found a comma after the last entry")
+            raise self._fault("file.not-json", "found a comma after the last entry")
         return False
 
     def _string(self) -> Node:
@@ -96,20 +96,22 @@ class _JsonReader:
             text.encode()  # fails for half of a surrogate pair, which JSON's escapes allow
         except JSONDecodeError as error:
             self.at = error.pos
-            raise self._fault("a text in quotes has a bad escape, a raw control character, or no end") from None
+            raise self._fault(
+                "file.not-json", "a text in quotes has a bad escape, a raw control character, or no end"
+            ) from None
         except UnicodeEncodeError:
             self.at = start
-            raise self._fault("a text in quotes has half of a surrogate pair") from None
+            raise self._fault("file.bad-character", "a text in quotes has half of a surrogate pair") from None
         return Node("text", text, line=line, column=column, text_at=(line, column + 1) if "\n" not in text else None)
 
     def _constant(self) -> Node:
         line, column = self._position(self.at)
         word = _WORD.match(self.text, self.at)
         if not word:
-            raise self._fault("wanted a value")
+            raise self._fault("file.not-json", "wanted a value")
         text = word.group()
         if text not in _CONSTANTS and not JSON_NUMBER.fullmatch(text):
-            raise self._fault(f"'{text[:40]}' is not JSON", 'text needs "quotes"')
+            raise self._fault("file.not-json", f"'{text[:40]}' is not JSON", 'text needs "quotes"')
         self.at = word.end()
         return Node(_CONSTANTS.get(text, "number"), text, line=line, column=column)
 
@@ -123,6 +125,6 @@ class _JsonReader:
         line = bisect_right(self.lines, offset)
         return line, offset - self.lines[line - 1] + 1
 
-    def _fault(self, message: str, hint: str | None = None) -> InputError:
+    def _fault(self, code: str, message: str, hint: str | None = None) -> InputError:
         line, column = self._position(min(self.at, len(self.text)))
-        return InputError(Problem(message, self.file, line, column, hint))
+        return InputError(Problem(code, message, self.file, line, column, hint))

@@ -13,11 +13,12 @@ ValuePath = tuple[str | int, ...]
 
 
 class ValueProblem(Struct, frozen=True):
-    """One thing that is wrong with a value; `path` leads to it from the value that was read.
+    """One thing that is wrong with a value, and its code; `path` leads to it from the value that was read.
 
     If the value is a duplicate, `first` leads to the earlier one.
     """
 
+    code: str
     path: ValuePath
     text: str
     hint: str | None = None
@@ -38,13 +39,13 @@ class ValueCursor(Struct):
         """The cursor of a value inside this one."""
         return ValueCursor((*self.path, *parts), self.problems, self.folder)
 
-    def refuse(self, text: str, hint: str | None = None, first: ValuePath | None = None) -> None:
+    def refuse(self, code: str, text: str, hint: str | None = None, first: ValuePath | None = None) -> None:
         """Add a problem at this path."""
-        self.problems.append(ValueProblem(self.path, text, hint, first))
+        self.problems.append(ValueProblem(code, self.path, text, hint, first))
 
     def refuse_value(self, value: Any, wanted: str, hint: str | None = None) -> None:
         """Add the problem that the value at this path is not what is `wanted`."""
-        self.refuse(f"found {shown(value)}, wanted {wanted}", hint)
+        self.refuse("suite.wrong-type", f"found {shown(value)}, wanted {wanted}", hint)
 
 
 def shown(value: Any) -> str:

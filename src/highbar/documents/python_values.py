@@ -19,7 +19,7 @@ from highbar.language.exact import write_decimal
 def from_values(value: object, depth: int = 0) -> Node:
     """The tree of a policy given as Python values. Raises InputError for a value that no file can have."""
     if depth > MOST_NESTING:
-        raise InputError(Problem(f"the policy is nested deeper than {MOST_NESTING}"))
+        raise InputError(Problem("file.too-deep", f"the policy is nested deeper than {MOST_NESTING}"))
     if isinstance(value, Mapping):
         return Node(
             "mapping", entries=tuple((_key(key), from_values(inner, depth + 1)) for key, inner in value.items())
@@ -31,7 +31,7 @@ def from_values(value: object, depth: int = 0) -> Node:
 
 def _key(key: object) -> Node:
     if not isinstance(key, str):
-        raise InputError(Problem(f"the key {key!r} is not text", hint="put it in quotes"))
+        raise InputError(Problem("file.key-not-text", f"the key {key!r} is not text", hint="put it in quotes"))
     return Node("text", _clean(key))
 
 
@@ -45,7 +45,7 @@ def _scalar(value: object) -> Node:
     if isinstance(value, int | float | Decimal | Fraction):
         return Node("number", _digits(value))
     wanted = "wanted text, numbers, true or false, lists and dicts"
-    raise InputError(Problem(f"found a {type(value).__name__} in the policy, {wanted}"))
+    raise InputError(Problem("policy.wrong-type", f"found a {type(value).__name__} in the policy, {wanted}"))
 
 
 def _digits(value: float | Decimal | Fraction) -> str:
@@ -53,7 +53,7 @@ def _digits(value: float | Decimal | Fraction) -> str:
     if isinstance(value, Fraction):
         return write_decimal(value)
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        raise InputError(Problem("a number in the policy has too many digits"))
+        raise InputError(Problem("file.too-many-digits", "a number in the policy has too many digits"))
     # `float.__repr__`, because a subclass may have another repr: it is the shortest text that reads back as this float.
     number = Decimal(float.__repr__(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite() or abs(number.adjusted()) > MOST_EXPONENT:
@@ -65,25 +65,31 @@ def _clean(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(Problem(f"the text {text!a} is not Unicode: it has half of a surrogate pair")) from None
+        raise InputError(
+            Problem("file.bad-character", f"the text {text!a} is not Unicode: it has half of a surrogate pair")
+        ) from None
     return text
 
 
 def plain_suite(value: Any, depth: int = 0) -> Any:
     """Lists for tuples, dicts for mappings, exact numbers for floats. Raises InputError for what a file cannot hold."""
     if depth > MOST_NESTING + 1:
-        raise InputError(Problem(f"the suite is nested deeper than {MOST_NESTING}"))
+        raise InputError(Problem("file.too-deep", f"the suite is nested deeper than {MOST_NESTING}"))
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
-            raise InputError(Problem("a key of the suite is not text", hint="put it in quotes"))
+            raise InputError(Problem("file.key-not-text", "a key of the suite is not text", hint="put it in quotes"))
         return {key: plain_suite(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain_suite(inner, depth + 1) for inner in value]
     if isinstance(value, float):
         number = Decimal(float.__repr__(value))
         if not number.is_finite():
-            raise InputError(Problem(f"the suite has {value}, which is no number"))
+            raise InputError(Problem("suite.wrong-type", f"the suite has {value}, which is no number"))
         return number
     if value is None or isinstance(value, str | bool | int | Decimal):
         return value
-    raise InputError(Problem(f"found a {type(value).__name__} in the suite, wanted text, numbers, lists and dicts"))
+    raise InputError(
+        Problem(
+            "suite.wrong-type", f"found a {type(value).__name__} in the suite, wanted text, numbers, lists and dicts"
+        )
+    )

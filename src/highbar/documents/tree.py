@@ -96,13 +96,14 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
             problems.append(repaired)
         except yaml.YAMLError as error:
             message = str(error).splitlines()[0]
-            raise InputError(*problems, Problem(f"this is not YAML: {message}", file)) from None
+            raise InputError(*problems, Problem("file.not-yaml", f"this is not YAML: {message}", file)) from None
 
 
 def _refuse_hidden_breaks(lines: list[str], file: str) -> None:
     """Refuse characters that end a line in YAML but in no editor: what looks like a comment would be read."""
     found = [
         Problem(
+            "file.bad-character",
             f"the character U+{ord(mark[0]):04X} ends a line in YAML, though most editors do not show it",
             file,
             number,
@@ -129,7 +130,7 @@ def _repair(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem
             message = f"YAML reads an unquoted '{operator}' as the start of a block of text"
             value = re.split(_END, lines[number][found.end(1) :])[0].strip()
             hint = f'quote it: "{operator} {value}"' + (f", or write ≥ {value}" if operator == ">=" else "")
-            return Problem(message, file, number + 1, found.start(1) + 1, hint)
+            return Problem("yaml.unquoted", message, file, number + 1, found.start(1) + 1, hint)
     return None
 
 
@@ -151,7 +152,9 @@ class _YamlReader:
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    raise InputError(Problem("found a second document", self.file, *_position(event)))
+                    raise InputError(
+                        Problem("yaml.not-allowed", "found a second document", self.file, *_position(event))
+                    )
                 root = self._node(next(self.events), 0)
         return root or Node("null", line=1, column=1)
 
@@ -159,7 +162,7 @@ class _YamlReader:
         yaml = self.yaml
         line, column = _position(event)
         if depth > MOST_NESTING:
-            raise InputError(Problem(f"nested deeper than {MOST_NESTING}", self.file, line, column))
+            raise InputError(Problem("file.too-deep", f"nested deeper than {MOST_NESTING}", self.file, line, column))
         self._refuse_aliases_and_tags(event)
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, line, column)
@@ -187,10 +190,12 @@ class _YamlReader:
             message = "anchors and aliases (& and *) are not allowed"
             sign = "*" if isinstance(event, self.yaml.AliasEvent) else "&"
             hint = f'write the value out; if it is text, quote it: "{sign}{event.anchor[:40]}"'
-            self.problems.append(Problem(message, self.file, line, column, hint))
+            self.problems.append(Problem("yaml.not-allowed", message, self.file, line, column, hint))
         elif event.tag is not None:
             hint = "write the value alone, or quote it if it is text"
-            self.problems.append(Problem(f"the tag {event.tag[:40]} is not allowed", self.file, line, column, hint))
+            self.problems.append(
+                Problem("yaml.not-allowed", f"the tag {event.tag[:40]} is not allowed", self.file, line, column, hint)
+            )
 
     def _scalar(self, event: Event, line: int, column: int) -> Node:
         if not event.style:  # None from the Python parser, "" from the C one

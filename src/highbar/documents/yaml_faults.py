@@ -24,7 +24,7 @@ def explain_yaml(lines: Sequence[str], error: yaml.MarkedYAMLError, file: str) -
     """The problem behind an error of the parser, at the place that must be changed."""
     mark = error.problem_mark or error.context_mark
     if mark is None:
-        return Problem(f"this is not YAML: {error.problem}", file)
+        return Problem("file.not-yaml", f"this is not YAML: {error.problem}", file)
     line, column = min(mark.line, len(lines) - 1), mark.column
     found = (
         _tab(lines, line)
@@ -37,9 +37,9 @@ def explain_yaml(lines: Sequence[str], error: yaml.MarkedYAMLError, file: str) -
     )
     if found is None:
         reason = ", ".join(part for part in (error.context, error.problem) if part)
-        return Problem(f"this is not YAML: {reason}", file, line + 1, column + 1)
+        return Problem("file.not-yaml", f"this is not YAML: {reason}", file, line + 1, column + 1)
     message, hint, at_line, at_column = found
-    return Problem(message, file, at_line + 1, at_column + 1, hint)
+    return Problem("file.not-yaml", message, file, at_line + 1, at_column + 1, hint)
 
 
 _Fault = tuple[str, str | None, int, int]

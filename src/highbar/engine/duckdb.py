@@ -82,7 +82,7 @@ def _memory_settings(memory_limit: str | None) -> tuple[str, ...]:
         return (spilled,)
     wanted = "wanted a number with a unit, such as 600MB or 2GB"
     if not re.fullmatch(r"[1-9][0-9]*(\.[0-9]+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", memory_limit):
-        raise InputError(Problem(f"the memory limit is {memory_limit!r}", hint=wanted))
+        raise InputError(Problem("option.bad-value", f"the memory limit is {memory_limit!r}", hint=wanted))
     return (f"memory_limit = {literal(memory_limit)}", spilled)
 
 

@@ -95,7 +95,9 @@ def tags_in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iter
 def folder_problem(column: str, file: str) -> Problem:
     """The problem of a column that both a file and the name of one of its folders give."""
     hint = "rename the folder, or name the files themselves: then folders are not read"
-    return Problem(f"a folder says what {column!r} is, and so does the file", file=file, hint=hint)
+    return Problem(
+        "results.folder-column", f"a folder says what {column!r} is, and so does the file", file=file, hint=hint
+    )
 
 
 def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
@@ -105,14 +107,14 @@ def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
     def read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         duplicate = first_duplicate([name for name, _ in pairs])
         if duplicate is not None:
-            raise InputError(Problem(f"duplicate key {duplicate[1]!r} in a result", file=file))
+            raise InputError(Problem("row.duplicate-key", f"duplicate key {duplicate[1]!r} in a result", file=file))
         return dict(pairs)
 
     for (text,) in rows:
         try:
             json.loads(text, object_pairs_hook=read_object)
         except (ValueError, RecursionError) as error:
-            raise InputError(Problem("a result that cannot be read", file=file)) from error
+            raise InputError(Problem("results.unreadable", "a result that cannot be read", file=file)) from error
 
 
 def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, described: str) -> None:
@@ -125,4 +127,6 @@ def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, desc
     rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({literal(path)})").fetchall()
     refuse_duplicate_fields(iter(rows), name)
     if any(not field for field, _ in rows[1:]):
-        raise InputError(Problem("a column without a name", file=name, hint="name it, or leave it out"))
+        raise InputError(
+            Problem("results.unnamed-column", "a column without a name", file=name, hint="name it, or leave it out")
+        )

@@ -69,10 +69,14 @@ def engine_kind(name: str) -> EngineKind:
     try:
         found = point.load()
     except Exception as error:  # the code of another package may fail in any way
-        raise InputError(Problem(f"the engine {name!r} of an installed package cannot be loaded: {error}")) from error
+        raise InputError(
+            Problem("plugin.broken", f"the engine {name!r} of an installed package cannot be loaded: {error}")
+        ) from error
     if not isinstance(found, EngineKind):
         wanted = f"wanted an EngineKind, found {type(found).__name__}"
-        raise InputError(Problem(f"the engine {name!r} of an installed package is not an engine", hint=wanted))
+        raise InputError(
+            Problem("plugin.broken", f"the engine {name!r} of an installed package is not an engine", hint=wanted)
+        )
     return found
 
 
@@ -172,7 +176,7 @@ def _compare_counts(results: Results, engine: Engine) -> Iterator[Callable[[int]
         accounts.compare_counts(accounts_of(), used)
         if files is None and (counted := remote.count()) != used:  # files that only the engine can read: ask it again
             message = f"a second count finds {counted} results, and {used} were read"
-            raise InputError(Problem(message, hint="do the files change while they are read?"))
+            raise InputError(Problem("results.other-count", message, hint="do the files change while they are read?"))
 
     with accounts.start_counting(files or ()) as accounts_of:
         yield compare_counts

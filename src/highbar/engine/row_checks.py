@@ -41,7 +41,7 @@ PLAIN = (
 _ORIGIN = "highbar_run"
 _AGENT_TAGS = "agent_tags"
 """The column in which a run records the tags that came from the agent, as `{name: text}`."""
-NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run write its results?")
+NO_ROW = Problem("results.empty", "the results hold no row: nothing to judge", hint="did the run write its results?")
 
 
 class BadRows(InputError):
@@ -58,7 +58,7 @@ class BadRows(InputError):
 def refuse_bad_rows(trials: int, bad: int) -> None:
     """Raise if a row is bad, or if there is no row at all."""
     if bad:
-        raise BadRows(Problem(f"{bad} of {trials} results do not have the declared form"))
+        raise BadRows(Problem("results.unreadable", f"{bad} of {trials} results do not have the declared form"))
     if not trials:
         raise InputError(NO_ROW)
 
@@ -96,7 +96,10 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
     if not twice:
         return
     hint = _variants_hint(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
-    problems = [Problem(f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}", hint=hint) for row in twice]
+    problems = [
+        Problem("results.duplicate-trial", f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}", hint=hint)
+        for row in twice
+    ]
     raise DuplicateResults(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
@@ -135,7 +138,7 @@ def refuse_mixed_ids(rows: Rows, parts: Sequence[SourcePart]) -> None:
     if found:
         hint = "write ids in one way: all as numbers, or all in quotes (a CSV file has only text)"
         message = "the id {0} is a number in some results and the text {0!r} in others"
-        raise InputError(*(Problem(message.format(id_), hint=hint) for (id_,) in found))
+        raise InputError(*(Problem("results.mixed-ids", message.format(id_), hint=hint) for (id_,) in found))
 
 
 def _is_number_id(part: SourcePart) -> str:
@@ -168,7 +171,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> None:
         differing = dict(compress(columns.items(), each))
         message = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
         hint = _versions_hint(rows, id_, differing) or _SAME
-        problems.append(Problem(message, hint=hint))
+        problems.append(Problem("results.disagree", message, hint=hint))
     if problems:
         raise InputError(*problems)
 
@@ -202,7 +205,11 @@ def one_agent_version(rows: Rows) -> str | None:
     if len(found) > 1:
         versions = ", ".join(repr(row[0]) for row in found)
         raise InputError(
-            Problem(f"the results are of more than one agent version: {versions}", hint="check one version at a time")
+            Problem(
+                "agent.several-versions",
+                f"the results are of more than one agent version: {versions}",
+                hint="check one version at a time",
+            )
         )
     return found[0][0] if found else None
 
@@ -299,7 +306,7 @@ def _tag_problem(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem 
     ids = [id_ for (id_,) in rows(f"SELECT DISTINCT id FROM ({each}) ORDER BY id LIMIT {MOST_EXAMPLES + 1}")]
     message = f"nothing can be chosen by 'tags.{name}': the agent itself gave this tag, in {some(ids, MOST_EXAMPLES)}"
     hint = "an agent must not decide what is judged: give the scenarios this tag in the suite"
-    return Problem(message, hint=hint) if ids else None
+    return Problem("select.column", message, hint=hint) if ids else None
 
 
 def origins(rows: Rows, parts: Sequence[SourcePart]) -> tuple[tuple[str | None, int], ...]:

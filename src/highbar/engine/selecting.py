@@ -82,7 +82,7 @@ def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Wh
         )
     )[0]
     if bad:
-        problem = Problem(f"{bad} of {number} results do not have the declared form")
+        problem = Problem("results.unreadable", f"{bad} of {number} results do not have the declared form")
         raise BadRows(problem, among=f"({each}) AS {TYPED}")
     if not lacks:
         return False
@@ -121,7 +121,7 @@ def _unknown_problem(row: Sequence[Any], where: Where) -> Problem:
     which = f"the scenario {id_!r}" + ("" if trial is None else f", trial {trial}")
     message = f"{which} has no {column}, and the other trials of the scenario differ in it ({least!r}, {most!r})"
     hint = f"record {column} in every row: rows are chosen by it, and this one may not be left out unseen"
-    return Problem(message, hint=hint)
+    return Problem("select.partly", message, hint=hint)
 
 
 def _needed_columns(part: SourcePart, where: Where) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def left_out(
     if lost and not request.subset:
         more = f" and {lost - len(some)} more" if lost > len(some) else ""
         message = f"there is no row with {_where_words(where)} in {count(lost, 'scenario')}: {', '.join(some)}{more}"
-        raise InputError(Problem(message, hint="--subset judges the other scenarios without them"))
+        raise InputError(Problem("select.partly", message, hint="--subset judges the other scenarios without them"))
     return Selection(where, number, some, lost)
 
 
@@ -176,7 +176,9 @@ def _refuse_numbers(rows: Rows, parts: Sequence[SourcePart], where: Where) -> No
             odd = "" if raw is None else _is_no_text(raw)
             if odd and rows(f"SELECT count(*) FROM {part.relation([column])} WHERE {odd}")[0][0]:
                 message = f"rows cannot be chosen by {column!r}: some of its values are not text"
-                raise InputError(Problem(message, hint="rows are chosen by text: write the value in quotes"))
+                raise InputError(
+                    Problem("select.column", message, hint="rows are chosen by text: write the value in quotes")
+                )
 
 
 def _is_no_text(raw: Raw) -> str:
@@ -192,10 +194,12 @@ def _nothing_fits(rows: Rows, parts: Sequence[SourcePart], where: Where) -> Prob
         found = _values(rows, parts, column)
         if not found:
             message = f"no row has a value for {column!r}, by which rows are chosen"
-            return Problem(message, hint=_hint(column, _selectable(rows, parts)))
+            return Problem("select.nothing", message, hint=_hint(column, _selectable(rows, parts)))
         if not set(values) & set(found):
-            return Problem(f"no row has {_where_words(((column, values),))}", hint=_hint(values[0], found))
-    return Problem(f"no row has {_where_words(where)} together")
+            return Problem(
+                "select.nothing", f"no row has {_where_words(((column, values),))}", hint=_hint(values[0], found)
+            )
+    return Problem("select.nothing", f"no row has {_where_words(where)} together")
 
 
 def _hint(word: str, found: Sequence[str]) -> str | None:

@@ -172,10 +172,10 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
         f" FROM ({keys})"
     ).fetchall()
     if any(duplicate for _, duplicate, *_ in rows):
-        raise InputError(Problem("duplicate key in a result", file=files[0].name))
+        raise InputError(Problem("row.duplicate-key", "duplicate key in a result", file=files[0].name))
     if any(odd for _, _, odd, *_ in rows):
         raise InputError(
-            Problem("NaN, an infinity or a trailing comma in a result: this is not JSON", file=files[0].name)
+            Problem("file.not-json", "NaN, an infinity or a trailing comma: this is not JSON", file=files[0].name)
         )
     if any(large for _, _, _, large, *_ in rows):
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {duplicates.duplicate_in_row(text)} = 'large'")
@@ -260,13 +260,12 @@ def _csv_header(file: ResultsFile) -> tuple[str, ...]:
     try:
         header = tuple(next(csv.reader(io.StringIO(start, newline="")), []))
     except csv.Error as error:
-        raise InputError(
-            Problem(f"this is not CSV: {error}", file=file.name, line=1, hint="wanted lines that end in a line feed")
-        ) from error
+        hint = "wanted lines that end in a line feed"
+        raise InputError(Problem("file.not-csv", f"this is not CSV: {error}", file.name, 1, hint=hint)) from error
     problem = _header_problem(start, header)
     if problem:
         message, hint = problem
-        raise InputError(Problem(message, file=file.name, line=1, hint=hint))
+        raise InputError(Problem("file.not-csv", message, file=file.name, line=1, hint=hint))
     refuse_duplicate_columns(header, file.name, line=1)
     return header
 

@@ -82,7 +82,7 @@ def refuse_spark_errors() -> Iterator[None]:
         # Any other error is ours or the cluster's: to blame the results would send the user to look for a fault there.
         if condition is None or not condition["name"].startswith(OF_THE_RESULTS):
             raise
-        raise InputError(Problem(f"cannot be read by Spark: {condition[0]}")) from error
+        raise InputError(Problem("spark.cannot-read", f"cannot be read by Spark: {condition[0]}")) from error
 
 
 class SparkEngine:
@@ -155,7 +155,7 @@ class SparkEngine:
         ids = [repr(row[0]) for row in self.rows(named)]
         found = f"among them {', '.join(ids)}" if ids else "none of which has an id"
         hint = "check one of the files without --engine spark: every fault is named there, with its line"
-        return InputError(*(Problem(f"{one.message}, {found}", hint=hint) for one in error.problems))
+        return InputError(*(Problem(one.code, f"{one.message}, {found}", hint=hint) for one in error.problems))
 
     def records(self, request: Request) -> Records:
         """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
@@ -296,7 +296,11 @@ def _refuse_loose_settings(session: SparkSession) -> None:
     for setting in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"):
         if str(session.conf.get(setting, "false")).lower() == "true":
             raise InputError(
-                Problem(f"the Spark session has {setting} on: rows could be missing", hint=f"set {setting} to false")
+                Problem(
+                    "spark.session",
+                    f"the Spark session has {setting} on: rows could be missing",
+                    hint=f"set {setting} to false",
+                )
             )
 
 
@@ -332,10 +336,18 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     duplicate = spark.col("value").rlike(r"\{[\s\S]*\{") & spark.expr("try_parse_json(lower(value))").isNull()
     rows = lines.select(spark.explode(keys).alias("key"), duplicate.alias("duplicate")).distinct().collect()
     if any(row["duplicate"] for row in rows if row["key"] is not None):
-        raise InputError(Problem("a key occurs twice in a result; case makes no difference", hint=hints.DUPLICATE))
+        raise InputError(
+            Problem(
+                "row.duplicate-key", "a key occurs twice in a result; case makes no difference", hint=hints.DUPLICATE
+            )
+        )
     found = {row["key"] for row in rows}
     if None in found:
-        raise InputError(Problem("cannot be read by Spark: a line is not a JSON object", hint="wanted one per line"))
+        raise InputError(
+            Problem(
+                "spark.cannot-read", "cannot be read by Spark: a line is not a JSON object", hint="wanted one per line"
+            )
+        )
     names = sorted(found)
     columns = {name: Raw(_own_name(place), "JSON") for place, name in enumerate(names)}
     return lines.select(*(_json_text(name) for name in names)), columns

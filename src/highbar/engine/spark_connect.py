@@ -37,7 +37,9 @@ def connected(address: str) -> Iterator[SparkSession]:
     fault = probe.fault()
     if fault is not None:
         hint = "is this the address of a Spark Connect server, and is the server up?"
-        raise InputError(Problem(f"no Spark session: no answer from {_shown(address)}: {fault}", hint=hint))
+        raise InputError(
+            Problem("spark.no-session", f"no Spark session: no answer from {_shown(address)}: {fault}", hint=hint)
+        )
     session = _session(address)
     gone = threading.Event()
     over = threading.Event()
@@ -85,6 +87,7 @@ def _shown(address: str) -> str:
 def _died(address: str) -> InputError:
     return InputError(
         Problem(
+            "spark.no-session",
             f"the Spark Connect server at {_shown(address)} no longer answers, so nothing was judged",
             hint="see whether it is up, and check again; its own log says why it stopped",
         )
@@ -123,7 +126,7 @@ class _Probe:
             builder = DefaultChannelBuilder(address)
         except (PySparkException, ValueError) as error:
             message = f"no Spark session: {_shown(address)} is no address of a Spark Connect server"
-            raise InputError(Problem(message, hint="wanted sc://host:port")) from error
+            raise InputError(Problem("spark.no-session", message, hint="wanted sc://host:port")) from error
         self._metadata = list(builder.metadata())
         stub: Any = SparkConnectServiceStub
         self._ask = stub(builder.toChannel()).AnalyzePlan

@@ -69,14 +69,24 @@ def over_paths(
 
 def _format(paths: Sequence[str], input_format: str | None) -> str:
     if "-" in paths:
-        raise InputError(Problem("Spark cannot read standard input", file="-"))
+        raise InputError(Problem("spark.cannot-read", "Spark cannot read standard input", file="-"))
     if input_format is not None:
         if input_format in FORMATS:
             return input_format
-        raise InputError(Problem(f"Spark cannot read {input_format!r}", hint=f"wanted one of {', '.join(FORMATS)}"))
+        raise InputError(
+            Problem(
+                "spark.cannot-read", f"Spark cannot read {input_format!r}", hint=f"wanted one of {', '.join(FORMATS)}"
+            )
+        )
     found = {format_ for path in paths if (format_ := SUFFIXES.get(_suffix(path))) in FORMATS}
     if len(found) > 1:
-        raise InputError(Problem(f"files of several formats: {', '.join(sorted(found))}", hint="check one at a time"))
+        raise InputError(
+            Problem(
+                "results.several-formats",
+                f"files of several formats: {', '.join(sorted(found))}",
+                hint="check one at a time",
+            )
+        )
     return found.pop() if found else "parquet"
 
 
@@ -93,7 +103,11 @@ def _demand_pyspark() -> None:
         import sqlglot  # noqa: F401
     except ImportError as error:
         raise InputError(
-            Problem(f"--engine spark needs {error.name}, which is not installed", hint="pip install 'highbar[spark]'")
+            Problem(
+                "machine.missing-package",
+                f"--engine spark needs {error.name}, which is not installed",
+                hint="pip install 'highbar[spark]'",
+            )
         ) from error
 
 
@@ -131,7 +145,11 @@ def _refuse_other(session: SparkSession, master: str | None) -> None:
     here = session.conf.get("spark.master", None)
     if master is not None and master != here:
         hint = "leave --spark-master out, or stop that session"
-        raise InputError(Problem(f"this process has a Spark session with the master {here}, not {master}", hint=hint))
+        raise InputError(
+            Problem(
+                "spark.session", f"this process has a Spark session with the master {here}, not {master}", hint=hint
+            )
+        )
 
 
 def _start(master: str | None) -> SparkSession:
@@ -167,7 +185,9 @@ def _start(master: str | None) -> SparkSession:
         except (PySparkException, Py4JError, RuntimeError, OSError) as error:
             hint = "is Java 17 or newer there, and the address of the master right?"
             where = f" at {master}" if master else ""
-            raise InputError(Problem(f"no Spark session{where}: {_cause(error, noise)}", hint=hint)) from error
+            raise InputError(
+                Problem("spark.no-session", f"no Spark session{where}: {_cause(error, noise)}", hint=hint)
+            ) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, previous)  # pyspark replaces the caller's handler
     return session

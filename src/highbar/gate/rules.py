@@ -339,7 +339,9 @@ def still_open(results: Sequence[RuleResult], *, strict: bool = False) -> tuple[
 def decide(results: Sequence[RuleResult]) -> Decision:
     """Fail if a blocking rule failed or is undefined; else inconclusive if one is; else pass, also if none blocks."""
     if not results:
-        raise InputError(Problem("there is no rule to judge by", hint="a policy needs at least one rule"))
+        raise InputError(
+            Problem("policy.no-rule", "there is no rule to judge by", hint="a policy needs at least one rule")
+        )
     outcomes = {result.outcome for result in results if result.level == "blocking"}
     # Warnings are not among the outcomes: they never decide.
     if outcomes <= {"pass"}:

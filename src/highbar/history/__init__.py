@@ -60,7 +60,7 @@ def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
         runs, damaged = list_records(name)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(Problem(f"no history to read: {reason}", name, hint=FIRST)) from None
+        raise InputError(Problem("history.missing", f"no history to read: {reason}", name, hint=FIRST)) from None
     return History(name, tuple(sorted(runs, key=lambda run: run.moment)), tuple(damaged))
 
 
@@ -78,7 +78,7 @@ def runs_of(history: History, branch: str | None = None, agent: str | None = Non
         if not found:
             others = f"there is {', '.join(known[:10])}" if known else f"no run says its {noun}"
             hint = did_you_mean(wanted, known) or others
-            raise InputError(Problem(f"no runs of {noun} {wanted!r}", history.folder, hint=hint))
+            raise InputError(Problem("history.empty", f"no runs of {noun} {wanted!r}", history.folder, hint=hint))
     return found
 
 
@@ -99,6 +99,12 @@ def find_run(history: History, name: str) -> RunRecord:
         return found[0]
     known = next((one for one in history.damaged if one.file.startswith(name)), None)
     if known is not None and not found:
-        raise InputError(Problem(f"a damaged record: {known.reason}", str(Path(history.folder) / known.file)))
+        raise InputError(
+            Problem("history.damaged", f"a damaged record: {known.reason}", str(Path(history.folder) / known.file))
+        )
     message = f"no record or commit begins with {name!r}" if not found else f"{len(found)} {noun} begin with {name!r}"
-    raise InputError(Problem(message, history.folder, hint="highbar history list prints the names of all records"))
+    raise InputError(
+        Problem(
+            "history.not-found", message, history.folder, hint="highbar history list prints the names of all records"
+        )
+    )

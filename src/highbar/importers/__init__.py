@@ -151,7 +151,9 @@ def importer_named(name: str) -> Read:
     if name in _entry_points():
         read: Read = _load(name).read
         return read
-    raise InputError(Problem(f"unknown format {name!r}", hint=f"wanted one of {', '.join(format_names())}"))
+    raise InputError(
+        Problem("option.unknown-format", f"unknown format {name!r}", hint=f"wanted one of {', '.join(format_names())}")
+    )
 
 
 def format_title(name: str) -> str:
@@ -175,7 +177,7 @@ def _start_of(path: str, name: str, size: int) -> bytes:
         with Path(path).open("rb") as stream:
             return stream.read(size)
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", file=name)) from error
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror}", file=name)) from error
 
 
 def _plugin_format(path: str, name: str, head: bytes) -> str | None:
@@ -208,7 +210,9 @@ def _recognizes(recognizes: Callable[[str, bytes], bool], format_name: str, name
         return recognizes(name, head)
     except Exception as error:
         message = f"the format {format_name!r} of an installed package failed on it: {type(error).__name__}: {error}"
-        raise InputError(Problem(message, file=name, hint="name the format: --input-format")) from error
+        raise InputError(
+            Problem("plugin.broken", message, file=name, hint="name the format: --input-format")
+        ) from error
 
 
 def _load(name: str, group: str = GROUP) -> Any:
@@ -217,7 +221,7 @@ def _load(name: str, group: str = GROUP) -> Any:
         return _entry_points(group)[name]()
     except Exception as error:
         message = f"the format {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
-        raise InputError(Problem(message, hint="repair or remove that package")) from error
+        raise InputError(Problem("plugin.broken", message, hint="repair or remove that package")) from error
 
 
 @cache

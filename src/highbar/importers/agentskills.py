@@ -40,7 +40,11 @@ def read(path: str, report: Report) -> Iterator[Row]:
     elif "runs" in document:
         yield from _Benchmark(document).rows(path, report)
     else:
-        refuse("there are no expectations in this file", hint="wanted a grading.json or benchmark.json of a skill")
+        refuse(
+            "import.other-file",
+            "there are no expectations in this file",
+            hint="wanted a grading.json or benchmark.json of a skill",
+        )
 
 
 # --- one run -----------------------------------------------------------------------------------------
@@ -68,11 +72,11 @@ def _place(path: Path) -> Row:
     configuration = path.absolute().parent.parent if run else path.absolute().parent
     name = _EVAL.fullmatch(configuration.parent.name)
     if name is None:
-        refuse("this grading is in no folder that says which eval it is of", hint=_LAYOUT)
+        refuse("import.missing-value", "this grading is in no folder that says which eval it is of", hint=_LAYOUT)
     ungraded = sorted(_ungraded(configuration, path.name))
     if ungraded:
         hint = "grade it, or remove its folder; a run that nobody graded must not be left out unseen"
-        refuse(f"the run beside this one has no {path.name}: {', '.join(ungraded[:5])}", hint=hint)
+        refuse("import.incomplete", f"the run beside this one has no {path.name}: {', '.join(ungraded[:5])}", hint=hint)
     about = _record_beside(configuration.parent / "eval_metadata.json")
     number = re.match("[0-9]+(?=-|$)", name[1])
     id_ = _id(about) if "eval_id" in about else number[0].lstrip("0") or "0" if number else name[1]
@@ -127,7 +131,10 @@ class _Benchmark:
     def _next_row(self, run: Record) -> Row:
         id_, configuration, trial = _id(run), run.text("configuration"), run.whole("run_number")
         if trial is None or not 0 <= trial <= MOST_TRIALS:
-            refuse(f"{run.place}: run_number: found {shown(trial)}, wanted a number from 0 to {MOST_TRIALS}")
+            refuse(
+                "import.wrong-value",
+                f"{run.place}: run_number: found {shown(trial)}, wanted a number from 0 to {MOST_TRIALS}",
+            )
         self._named |= {id_, run.text("eval_name") or id_}
         self._trials.setdefault(configuration, set()).add(trial)
         self._found.setdefault((id_, configuration), set()).add(trial)
@@ -164,7 +171,7 @@ def _judgment(run: Record, totals: Record, report: Report) -> Row:
     """The columns with the grader's verdict on every expectation."""
     given = [name for name in _LISTS if name in run]
     if len(given) > 1:
-        refuse(f"{run.place}: found both {' and '.join(given)}, wanted one of them")
+        refuse("import.contradiction", f"{run.place}: found both {' and '.join(given)}, wanted one of them")
     verdicts, found = Verdicts(), run.records(given[0]) if given else []
     for expectation in found:
         name = short_name(_text(expectation))
@@ -181,7 +188,7 @@ def _judgment(run: Record, totals: Record, report: Report) -> Row:
 def _text(expectation: Record) -> str:
     text = expectation.text("text")
     if text is None or not text.strip():
-        refuse(f"{expectation.place}: text: found {shown(text)}, wanted what was expected")
+        refuse("import.wrong-value", f"{expectation.place}: text: found {shown(text)}, wanted what was expected")
     return text
 
 

@@ -77,7 +77,7 @@ class _DeepEvalSurvey:
                 judged.append((_name(case), _digest(case), self._declare(case)))
                 totals.add(case)
         if not keys & {*_CASES, "metricsScores", "testPassed"}:
-            refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
+            refuse("import.other-file", "this is no DeepEval test run: it has no test cases", hint=_WANTED)
         totals.compare()
         self.repeats = _RepeatedTests({name: min(digests) for name, digests in inputs.items() if len(digests) == 1})
         self._shared = {name for name, digests in inputs.items() if len(digests) > 1}
@@ -181,12 +181,14 @@ class _TestRunTotals:
         # DeepEval writes the input of every case. One that lost it would be a scenario of its own, weighted anew.
         if self._has_input and self._lost_input:
             message = f"{self._lost_input}: found no input, which other test cases have"
-            refuse(message, hint="take the file as DeepEval wrote it")
+            refuse("import.missing-value", message, hint="take the file as DeepEval wrote it")
         run = Record(self.declared, "the test run")
         for key, success in (("testPassed", True), ("testFailed", False)):
             self._compare(run, key, self._success[success], "test cases")
         for metric in run.records("metricsScores"):
-            name = metric.text("metric") or refuse(f"{metric.place}: found no metric, wanted its name")
+            name = metric.text("metric") or refuse(
+                "import.missing-value", f"{metric.place}: found no metric, wanted its name"
+            )
             for outcome in ("passes", "fails", "errors"):
                 self._compare(metric, outcome, self._metrics[name][outcome], f"results of {name}")
 
@@ -195,13 +197,16 @@ class _TestRunTotals:
         declared = record.whole(key)
         if declared is not None and declared != found:
             refuse(
+                "import.contradiction",
                 f"{record.place}: {key} is {declared}, and {found} {what} are so in the file: they disagree",
                 hint="take the file as DeepEval wrote it",
             )
 
 
 def _name(case: Record) -> str:
-    return case.text("name") or refuse(f"{case.place}: found no name, wanted the name of the test case")
+    return case.text("name") or refuse(
+        "import.missing-value", f"{case.place}: found no name, wanted the name of the test case"
+    )
 
 
 def _spans(trace: Record) -> list[Record]:
@@ -226,7 +231,9 @@ def _metrics(case: Record) -> Iterator[tuple[str, Record]]:
 
 
 def _metric_name(metric: Record) -> str:
-    return metric.text("name") or refuse(f"{metric.place}: found no name, wanted the name of the metric")
+    return metric.text("name") or refuse(
+        "import.missing-value", f"{metric.place}: found no name, wanted the name of the metric"
+    )
 
 
 def _question(case: Record) -> str:
@@ -361,9 +368,11 @@ def _latency(case: Record) -> float | None:
         return None
     written = f"{trace.text('startTime')}, {trace.text('endTime')}"
     if (start.tzinfo is None) != (end.tzinfo is None):
-        refuse(f"{trace.place}: one of its times has a time zone and the other has none: {written}")
+        refuse(
+            "import.contradiction", f"{trace.place}: one of its times has a time zone and the other has none: {written}"
+        )
     if end < start:
-        refuse(f"{trace.place}: it ends before it starts: {written}")
+        refuse("import.contradiction", f"{trace.place}: it ends before it starts: {written}")
     return (end - start).total_seconds() * 1000
 
 
@@ -372,7 +381,9 @@ def _time(trace: Record, key: str) -> datetime | None:
     try:
         return None if text is None else datetime.fromisoformat(text)
     except ValueError:
-        refuse(f"{trace.place}: {key}: found {text!r}, wanted a time like 2026-05-12T03:01:00.000Z")
+        refuse(
+            "import.wrong-value", f"{trace.place}: {key}: found {text!r}, wanted a time like 2026-05-12T03:01:00.000Z"
+        )
 
 
 def _tokens(case: Record) -> int | None:

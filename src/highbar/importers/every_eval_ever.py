@@ -77,7 +77,7 @@ class _JudgingResult(NamedTuple):
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one file. They are buffered until its end, because only then are all results known."""
     if is_aggregate(path):
-        refuse(_NO_SAMPLES, hint=_HINT)
+        refuse("results.empty", _NO_SAMPLES, hint=_HINT)
     json.refuse_pointer(file_head(path, HEAD))
     aggregate = aggregate_of(path)
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
@@ -85,7 +85,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
         for number, line in json.numbered_lines(stream):
             samples.add(Record(json.decode_value(line, number), f"line {number}"))
         if not report.records:
-            refuse("the file is empty")
+            refuse("file.empty", "the file is empty")
         if aggregate is not None:
             aggregate.refuse_others(path, report.records, samples.evaluations)
         yield from samples.rows(aggregate)
@@ -126,7 +126,11 @@ class _EvalSamples:
         else:
             self._report.merged += 1
         if result in trial.scores:
-            refuse(f"{record.place}: sample {key[-1]!r} has two records for the result {result!r}", hint=_TWICE)
+            refuse(
+                "import.duplicate",
+                f"{record.place}: sample {key[-1]!r} has two records for the result {result!r}",
+                hint=_TWICE,
+            )
         trial.scores[result] = _score(record)
         trial.error = trial.error or record.text("error") or None
 
@@ -143,7 +147,7 @@ class _EvalSamples:
             message = (
                 f"found the evaluation {found!r}, wanted {known!r}: these are two runs of {key[0]!r} on {key[1]!r}"
             )
-            refuse(f"{record.place}: {message}", hint="put each run into a file of its own")
+            refuse("run.several", f"{record.place}: {message}", hint="put each run into a file of its own")
 
     def rows(self, aggregate: Aggregate | None) -> Iterator[Row]:
         """The rows, once all results are known."""
@@ -199,7 +203,10 @@ class _EvalSamples:
         unknown = [name for name in demands if name not in self._named]
         if unknown:
             known = ", ".join(map(repr, self._named))
-            refuse(f"the policy has this file judged by {', '.join(unknown)}; the results in it are: {known}")
+            refuse(
+                "judge.unknown-scorer",
+                f"the policy has this file judged by {', '.join(unknown)}; the results in it are: {known}",
+            )
         judges = {name: _JudgingResult(demand) for name, demand in demands.items()} or self._declared_judges(aggregate)
         for name in self._named:
             why = "the policy's judged_by names others" if demands else "nothing declares that it judges"
@@ -237,11 +244,11 @@ class _EvalSamples:
 def _refuse_unknown(record: Record, report: Report) -> None:
     """Refuse members that the schema does not have: a misspelled `error` must not look like no error."""
     for key in record.others(_MEMBERS):
-        refuse(f"{record.place}: found {key!r}, which is no member of an Every Eval Ever sample")
+        refuse("import.unknown-key", f"{record.place}: found {key!r}, which is no member of an Every Eval Ever sample")
     report.unread.update(key for key in _UNREAD if record.value(key))
     for key in ("input", "evaluation"):
         if key not in record:
-            refuse(f"{record.place}: {key}: found nothing, wanted an object")
+            refuse("import.missing-value", f"{record.place}: {key}: found nothing, wanted an object")
     _required(record, "interaction_type")
     version = _required(record, "schema_version")
     if ".".join(version.removeprefix("instance_level_eval_").split(".")[:2]) not in _VERSIONS:
@@ -249,7 +256,7 @@ def _refuse_unknown(record: Record, report: Report) -> None:
 
 
 def _required(record: Record, key: str) -> str:
-    return record.text(key) or refuse(f"{record.place}: {key}: found nothing, wanted text")
+    return record.text(key) or refuse("import.missing-value", f"{record.place}: {key}: found nothing, wanted text")
 
 
 def _task(record: Record, metadata: Record) -> str:
@@ -262,7 +269,7 @@ def _score(record: Record) -> _SampleScore:
     evaluation = record.part("evaluation")
     correct = evaluation.flag("is_correct")
     if correct is None:
-        refuse(f"{evaluation.place}: is_correct: found nothing, wanted true or false")
+        refuse("import.missing-value", f"{evaluation.place}: is_correct: found nothing, wanted true or false")
     return _SampleScore(evaluation.number("score"), correct)
 
 

@@ -77,11 +77,23 @@ class Aggregate(NamedTuple):
         """Refuse samples of another run, and samples whose number or checksum differs."""
         if self.evaluation is not None and evaluations != {self.evaluation}:
             other = min(evaluations - {self.evaluation})
-            refuse(f"these are samples of {other!r}, and {self.name} is of {self.evaluation!r}", hint=_WHOLE)
+            refuse(
+                "import.contradiction",
+                f"these are samples of {other!r}, and {self.name} is of {self.evaluation!r}",
+                hint=_WHOLE,
+            )
         if self.records is not None and self.records != records:
-            refuse(f"the file holds {records} records, and {self.name} counts {self.records}", hint=_WHOLE)
+            refuse(
+                "import.incomplete",
+                f"the file holds {records} records, and {self.name} counts {self.records}",
+                hint=_WHOLE,
+            )
         if self.checksum is not None and _digest(path, self.checksum[0]) != self.checksum[1].lower():
-            refuse(f"these are not the samples that {self.name} was made of: their checksums differ", hint=_WHOLE)
+            refuse(
+                "import.contradiction",
+                f"these are not the samples that {self.name} was made of: their checksums differ",
+                hint=_WHOLE,
+            )
 
 
 def is_aggregate(path: str) -> bool:
@@ -110,13 +122,13 @@ def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
             found.not_read[path] = f"{path}: read for what it declares of its samples"
         elif aggregate.has_samples:
             message = "the aggregate names a file of samples, and it is not there"
-            found.problems.append(Problem(message, file=path, hint=FOLDER_HINT))
+            found.problems.append(Problem("import.incomplete", message, file=path, hint=FOLDER_HINT))
 
 
 def _read_aggregate(path: str) -> Aggregate:
     file = Path(path)
     if file.stat().st_size > LARGEST_VALUE:
-        refuse(f"{file.name} is larger than {LARGEST_VALUE >> 20} MiB")
+        refuse("file.too-large", f"{file.name} is larger than {LARGEST_VALUE >> 20} MiB")
     try:
         document = Record(json.decode_value(file.read_bytes()), file.name)
     except InputError as error:  # the line is in this file, not in the samples
@@ -139,7 +151,7 @@ def _checksum(samples: Record) -> tuple[str, str] | None:
         return None
     algorithm = samples.text("hash_algorithm") or _BY_LENGTH.get(len(digest))
     if algorithm is None or algorithm not in _BY_LENGTH.values():
-        refuse(f"{samples.place}: hash_algorithm: found {shown(algorithm)}, wanted sha256 or md5")
+        refuse("import.wrong-value", f"{samples.place}: hash_algorithm: found {shown(algorithm)}, wanted sha256 or md5")
     return algorithm, digest
 
 

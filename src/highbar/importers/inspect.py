@@ -89,7 +89,7 @@ def _read_archive(path: str, log: _Log) -> None:
     with archives.open_archive(path) as archive:
         if "header.json" not in archive:
             hint = "let it run to its end, or write what there is with `inspect log recover`"
-            refuse("this run has not ended: its log has no header", hint=hint)
+            refuse("import.incomplete", "this run has not ended: its log has no header", hint=hint)
         header = json.members(archive.read("header.json"))
         log.header.update({key: json.decode_value(header[key]) for key in PARTS if key in header})
         if archive.replaced:
@@ -114,7 +114,11 @@ def _account_for_members(archive: archives.Archive, report: Report) -> None:
         if whole or _OTHER_MEMBERS.match(name) or name.endswith("/"):
             continue
         if name.lower().startswith("samples") or "_epoch_" in name.lower():
-            refuse(f"the member {name!r} of this archive is no sample as Inspect AI writes it", hint="write it again")
+            refuse(
+                "file.damaged",
+                f"the member {name!r} of this archive is no sample as Inspect AI writes it",
+                hint="write it again",
+            )
         unknown.append(name)
     _warn_of_unknown("members of the archive", unknown, report)
 
@@ -169,7 +173,7 @@ class _Log:
         self.report.records += 1
         sample = EvalSample(json.members(text) | (more or {}), self.report)
         if sample.key in self.seen:
-            refuse(f"{sample.place} occurs twice in this log")
+            refuse("import.duplicate", f"{sample.place} occurs twice in this log")
         self.seen.add(sample.key)
         self.crashed += sample.crashed
         self.invalidated += sample.invalidated
@@ -194,12 +198,18 @@ class _Log:
         for place, text in enumerate(json.items(summaries)):
             summary = EvalSample(json.members(text), self.report)
             if summary.key not in self.seen:
-                refuse(f"summaries.json lists {summary.place}, which is not in this log")
+                refuse("import.incomplete", f"summaries.json lists {summary.place}, which is not in this log")
             crashed, limit = self._ended.get(summary.key, (False, None))
             if summary.crashed and not crashed:
-                refuse(f"summaries.json[{place}] says that {summary.place} crashed, and the sample has no error")
+                refuse(
+                    "import.contradiction",
+                    f"summaries.json[{place}] says that {summary.place} crashed, and the sample has no error",
+                )
             if summary.halted and not limit:
-                refuse(f"summaries.json[{place}] says that {summary.place} met a limit, and the sample has none")
+                refuse(
+                    "import.contradiction",
+                    f"summaries.json[{place}] says that {summary.place} met a limit, and the sample has none",
+                )
 
     def rows(self, header: Header) -> Iterator[Row]:
         """The rows, once all scorers are known."""
@@ -233,6 +243,7 @@ class _Log:
             if name in judging.demands and (demand is None or demand.at_least is None):
                 judge = f"judged_by: {{ inspect: [ {{ scorer: {quoted(name)}, at_least: … }} ] }}"
                 refuse(
+                    "judge.undeclared",
                     f"{place}: the scorer {name} judges and gave {score:g}, which is above 1",
                     hint=f"say in the policy what is good enough: {judge}",
                 )
@@ -269,7 +280,7 @@ class _Log:
             yield self._row_without_result(header, id_, epoch) | {"error": ended}
         for (id_, epoch), reason in header.stops.items():
             if (id_, epoch) in self.seen:
-                refuse(f"sample {id_}, epoch {epoch} was stopped early, and has a result")
+                refuse("import.contradiction", f"sample {id_}, epoch {epoch} was stopped early, and has a result")
             self.report.records += 1
             self.report.skipped += 1
             unjudged = f"not run: the task stopped early: {reason}"

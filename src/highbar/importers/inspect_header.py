@@ -34,8 +34,8 @@ class Header:
                 f"written in version {version} of the log format; {NEWEST} is known, and what it shares is read"
             )
         self.status = _status(record)
-        spec = record.record("eval") or refuse("this is no Inspect log: it has no `eval`")
-        self.task = spec.text("task") or refuse("this is no Inspect log: it names no task")
+        spec = record.record("eval") or refuse("import.other-file", "this is no Inspect log: it has no `eval`")
+        self.task = spec.text("task") or refuse("import.other-file", "this is no Inspect log: it names no task")
         self.model = spec.text("model")
         metadata = spec.record("metadata")
         self.agent_version = metadata.text("agent_version") if metadata and "agent_version" in metadata else None
@@ -83,22 +83,30 @@ class Header:
         """
         if not keys:
             without_samples = self._config.flag("log_samples") is False
-            refuse("there is no sample in this log" + (": it was written without them" if without_samples else ""))
+            refuse(
+                "results.empty",
+                "there is no sample in this log" + (": it was written without them" if without_samples else ""),
+            )
         ids = {id_ for id_, _ in keys}
         lacking = [id_ for id_ in self._ids if id_ not in ids and not self._is_stopped(id_)]
         ended = f"the run ended with the status {self.status}"
         if lacking:
             refuse(
+                "import.incomplete",
                 f"{len(lacking)} of {len(self._ids)} planned samples have no result ({lacking[0]} …); {ended}",
                 hint=_RETRY,
             )
         planned, number = self._planned_number(), len(keys) + len(self.stops)
         if not self._ids and (number < planned if planned is not None else self.status != "success"):
-            refuse(f"the log holds {number} samples of {planned or 'an unknown number'}; {ended}", hint=_RETRY)
+            refuse(
+                "import.incomplete",
+                f"the log holds {number} samples of {planned or 'an unknown number'}; {ended}",
+                hint=_RETRY,
+            )
         self._refuse_other_samples(keys, planned)
         self._refuse_other_counts(len(keys), crashed)
         if self._invalidated and not invalidated:
-            refuse("the log says that samples were invalidated, and holds none that was")
+            refuse("import.contradiction", "the log says that samples were invalidated, and holds none that was")
 
     def _is_stopped(self, id_: str) -> bool:
         """Whether the task stopped before any epoch of this sample."""
@@ -110,23 +118,35 @@ class Header:
         if ids:
             named = len(ids) * self._epochs
             if planned is not None and named != planned and not self._is_merged:
-                refuse(f"the header names {named} samples and epochs, and its dataset and limit give {planned}")
+                refuse(
+                    "import.contradiction",
+                    f"the header names {named} samples and epochs, and its dataset and limit give {planned}",
+                )
             others = [key for key in keys if key[0] not in ids]
             if others:
-                refuse(f"sample {others[0][0]} is in this log and not among the samples that were to run")
+                refuse(
+                    "import.contradiction",
+                    f"sample {others[0][0]} is in this log and not among the samples that were to run",
+                )
         others = [key for key in keys if key[1] > self._epochs] if self._epochs_given else []
         if others:
-            refuse(f"sample {others[0][0]} has an epoch {others[0][1]}; the header says {self._epochs}")
+            refuse(
+                "import.contradiction",
+                f"sample {others[0][0]} has an epoch {others[0][1]}; the header says {self._epochs}",
+            )
 
     def _refuse_other_counts(self, samples: int, crashed: int) -> None:
         """Refuse a log whose counts differ from its samples, since either may be wrong."""
         total, completed = self._results.whole("total_samples"), self._results.whole("completed_samples")
         number = len(set(self._ids)) * self._epochs or samples + len(self.stops)
         if total and total != number:
-            refuse(f"this log is of {number} samples and epochs, and its results count {total}")
+            refuse("import.contradiction", f"this log is of {number} samples and epochs, and its results count {total}")
         sound = samples - crashed
         if total and completed is not None and completed < sound:
-            refuse(f"{sound} samples have no error, and the results count {completed} that completed")
+            refuse(
+                "import.contradiction",
+                f"{sound} samples have no error, and the results count {completed} that completed",
+            )
 
     def _planned_number(self) -> int | None:
         """Samples × epochs, by the size of the dataset and the limit; None if the log does not say."""
@@ -139,16 +159,16 @@ class Header:
 def _status(record: Record) -> str:
     status = record.text("status") or "started"
     if status == "started":
-        refuse("this run has not ended (its status is started)", hint="let it run to its end")
+        refuse("import.incomplete", "this run has not ended (its status is started)", hint="let it run to its end")
     if status not in _ENDED:
-        refuse(f"header: status: found {shown(status)}, wanted started, {', '.join(_ENDED)}")
+        refuse("import.wrong-value", f"header: status: found {shown(status)}, wanted started, {', '.join(_ENDED)}")
     return status
 
 
 def _count(record: Record, key: str, least: int = 0) -> int | None:
     number = record.whole(key)
     if number is not None and number < least:
-        refuse(f"{record.place}: {key}: found {number}, wanted {least} or more")
+        refuse("import.wrong-value", f"{record.place}: {key}: found {number}, wanted {least} or more")
     return number
 
 
@@ -159,7 +179,10 @@ def _limit(limit: object) -> tuple[int, int] | None:
     start, end = limit if isinstance(limit, list) and len(limit) == 2 else (0, limit)
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
         written = limit if isinstance(limit, list) else shown(limit)
-        refuse(f"header: limit: found {written}, wanted a number above 0, or two of which the second is larger")
+        refuse(
+            "import.wrong-value",
+            f"header: limit: found {written}, wanted a number above 0, or two of which the second is larger",
+        )
     return start, end
 
 

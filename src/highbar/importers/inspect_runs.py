@@ -87,7 +87,9 @@ def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
             except InputError as error:
                 found.problems += in_file(error, path)
                 continue
-            found.problems += [Problem(message, file=path, hint=FOLDER_HINT) for message in missing[:1]]
+            found.problems += [
+                Problem("import.incomplete", message, file=path, hint=FOLDER_HINT) for message in missing[:1]
+            ]
             found.not_read[path] = f"{path}: read for what it lists: every log that it names is there"
     _leave_retried(runs, found)
 
@@ -134,7 +136,7 @@ def _missing(path: str, logs: Sequence[str], runs: Sequence[_RunLog]) -> Iterato
     if Path(path).name == _SET:
         record = Record(document, _SET)
         if "eval_set_id" not in record:
-            refuse("this is no eval-set.json of Inspect AI: it has no eval_set_id")
+            refuse("import.other-file", "this is no eval-set.json of Inspect AI: it has no eval_set_id")
         there = {run.task_id for run in runs}
         for task in record.records("tasks"):
             if task.text("task_id") not in there:
@@ -159,7 +161,9 @@ def _leave_retried(runs: Sequence[_RunLog], found: FolderCheck) -> None:
             statuses = ", ".join(sorted({run.status for run in group}))
             message = f"none of the {len(group)} runs of the task {group[0].plan.task!r} is complete: {statuses}"
             last = max(group, key=lambda run: run.created)
-            found.problems.append(Problem(message, file=last.path, hint="complete it with `inspect eval-retry`"))
+            found.problems.append(
+                Problem("import.incomplete", message, file=last.path, hint="complete it with `inspect eval-retry`")
+            )
             continue
         last = max(complete, key=lambda run: (run.created, run.path))
         for run in group:
@@ -167,7 +171,7 @@ def _leave_retried(runs: Sequence[_RunLog], found: FolderCheck) -> None:
                 continue
             if other := last.plan.difference(run.plan):
                 message = f"this is no retry of {run.path}, though it has the same task_id: {other}"
-                found.problems.append(Problem(message, file=last.path, hint=_NO_RETRY))
+                found.problems.append(Problem("import.incomplete", message, file=last.path, hint=_NO_RETRY))
             else:
                 found.not_read[run.path] = (
                     f"{run.path}: not counted (its status is {run.status}): {Path(last.path).name} is the last "

@@ -30,7 +30,7 @@ class EvalSample:
         self._report = report
         id_ = self._value("id")
         if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
-            refuse(f"sample {report.records}: id: found {id_!r}, wanted text or a whole number")
+            refuse("import.wrong-value", f"sample {report.records}: id: found {id_!r}, wanted text or a whole number")
         top = Record({"epoch": self._value("epoch")}, f"sample {id_}")
         self.key = (str(id_), top.whole("epoch") or 1)
         self.place = f"sample {id_}, epoch {self.key[1]}"
@@ -114,7 +114,9 @@ class EvalSample:
             return None
         rest = sum(counts) - sum(read(one, key) or 0 for one in judges)
         if rest < 0:
-            refuse(f"{self.place}: role_usage: the judges used more {key} than all models together")
+            refuse(
+                "import.contradiction", f"{self.place}: role_usage: the judges used more {key} than all models together"
+            )
         return rest
 
     def _latency(self, judges: Collection[str]) -> float | None:

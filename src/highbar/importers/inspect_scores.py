@@ -135,7 +135,7 @@ def settle_judges(metrics: Metrics, seen: Collection[str], silent: Collection[st
     report.judges = tuple(demands)
     if not demands and not report.answers_only:
         names = [name for name in exact if name in heard or name not in metrics]
-        refuse(_no_judge_message(names, metrics), hint=_hint(names))
+        refuse("judge.undeclared", _no_judge_message(names, metrics), hint=_hint(names))
     columns, _ = score_columns({name: name for name in exact})
     return Judges(demands, columns)
 
@@ -145,7 +145,10 @@ def _policy_judges(known: Collection[str], report: Report) -> dict[str, ScorerDe
     missing = [demand.scorer for demand in report.judged_by if demand.scorer not in known]
     if missing:
         there = f"there are {', '.join(known)}" if known else "it has none"
-        refuse(f"the policy's judged_by names the scorer {missing[0]!r}, which this log does not have; {there}")
+        refuse(
+            "judge.unknown-scorer",
+            f"the policy's judged_by names the scorer {missing[0]!r}, which this log does not have; {there}",
+        )
     return {demand.scorer: demand for demand in report.judged_by}
 
 

@@ -67,7 +67,7 @@ def line_records(path: str) -> Iterator[Record]:
             json.refuse_pointer(line)
             yield Record(json.decode_value(line), f"line {number}")
         if not number:
-            refuse("the file is empty")
+            refuse("file.empty", "the file is empty")
 
 
 def _split(path: str) -> Iterator[Record]:
@@ -75,21 +75,21 @@ def _split(path: str) -> Iterator[Record]:
     table = without_arrays(path, {"data"})
     columns = table.value("columns")
     if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
-        refuse(f"columns: found {shown(columns)}, wanted a list of names")
+        refuse("import.wrong-value", f"columns: found {shown(columns)}, wanted a list of names")
     if (name := duplicate(columns)) is not None:
-        refuse(f"columns: {name!r} occurs twice")
+        refuse("import.duplicate", f"columns: {name!r} occurs twice")
     number = 0
     for place, text in file_parts(path, {"data"}):
         if place == "data[]":
             row = json.decode_value(text)
             if not isinstance(row, list) or len(row) != len(columns):
-                refuse(f"data[{number}]: found {shown(row)}, wanted a list of {len(columns)}")
+                refuse("import.wrong-value", f"data[{number}]: found {shown(row)}, wanted a list of {len(columns)}")
             yield Record(dict(zip(columns, row, strict=True)), f"data[{number}]")
             number += 1
     named = len(table.items("index")) if "index" in table else number
     if named != number:
         hint = "take the table as pandas wrote it"
-        refuse(f"index names {named} rows, and data has {number}: they disagree", hint=hint)
+        refuse("import.contradiction", f"index names {named} rows, and data has {number}: they disagree", hint=hint)
 
 
 def by_column(path: str) -> Iterator[Record]:
@@ -99,12 +99,16 @@ def by_column(path: str) -> Iterator[Record]:
         column = json.decode_value(text)
         name = place.replace("\\.", ".")
         columns[name] = (
-            column if isinstance(column, dict) else refuse(f"{name}: found {shown(column)}, wanted an object")
+            column
+            if isinstance(column, dict)
+            else refuse("import.wrong-value", f"{name}: found {shown(column)}, wanted an object")
         )
     rows = next(iter(columns.values()), {})
     for name, column in columns.items():
         if column.keys() != rows.keys():
-            refuse(f"{name}: found {len(column)} rows that are not those of {next(iter(columns))}")
+            refuse(
+                "import.contradiction", f"{name}: found {len(column)} rows that are not those of {next(iter(columns))}"
+            )
     for row in rows:
         yield Record({name: column[row] for name, column in columns.items()}, f"row {row}")
 

@@ -65,6 +65,7 @@ def _settle_judges(report: Report) -> None:
     unknown = [demand.scorer for demand in report.judged_by if demand.scorer != OUTCOME]
     if unknown:
         refuse(
+            "judge.unknown-scorer",
             f"the policy has this file judged by {unknown[0]!r}; the one judge of a JUnit report is {OUTCOME!r}",
             hint="leave junit out of judged_by",
         )
@@ -114,7 +115,7 @@ class _JUnitReader:
 
     def _check_root(self, tag: str, attributes: dict[str, str]) -> None:
         if tag.lower() not in _SUITES:
-            refuse(f"this is no JUnit XML: found <{tag}>, wanted <testsuites> or <testsuite>")
+            refuse("import.other-file", f"this is no JUnit XML: found <{tag}>, wanted <testsuites> or <testsuite>")
         if attributes.get("name") == _PROMPTFOO:
             _refuse_promptfoo()
 
@@ -174,7 +175,11 @@ class _JUnitReader:
         is_named = in_suite and not attributes.keys().isdisjoint(_NAMES)
         if says_outcome or is_named or (not self._cases and _TEST_TAG.search(tag)):
             named = f" ({name})" if (name := attributes.get("name")) else ""
-            refuse(f"found <{tag}>{named}, wanted <testcase>: what it says of a test would be lost", hint=_AS_JUNIT)
+            refuse(
+                "import.unknown-key",
+                f"found <{tag}>{named}, wanted <testcase>: what it says of a test would be lost",
+                hint=_AS_JUNIT,
+            )
         if in_suite or self._cases:
             self._report.warn(f"not read: <{tag}> in a {'suite' if in_suite else 'test case'}")
 
@@ -315,7 +320,10 @@ def _in_lower_case(tag: str, attributes: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in attributes.items():
         if found.setdefault(key.lower(), value) != value:
-            refuse(f"<{tag}>: {key.lower()} occurs twice: {shown(found[key.lower()])} and {shown(value)}")
+            refuse(
+                "import.duplicate",
+                f"<{tag}>: {key.lower()} occurs twice: {shown(found[key.lower()])} and {shown(value)}",
+            )
     return found
 
 
@@ -334,12 +342,13 @@ def _milliseconds(case: OpenCase) -> float | None:
     if seconds >= LONGEST_SECONDS:
         name = case.name()
         hint = "seconds are written with a point, such as 1.5; what nobody measured is left out"
-        refuse(f"{name}: time: found {shown(text)}, wanted a number of seconds", hint=hint)
+        refuse("import.wrong-value", f"{name}: time: found {shown(text)}, wanted a number of seconds", hint=hint)
     return seconds * 1000
 
 
 def _refuse_promptfoo() -> None:
     refuse(
+        "import.lossy-form",
         "promptfoo's JUnit XML does not say what must not happen, only that a test failed or did not",
         hint="write JSON: `promptfoo eval -o results.json`, or `promptfoo export eval latest -o results.json`",
     )

@@ -101,7 +101,11 @@ class OpenCase(Struct):
             if before != value.strip():
                 hint = "record it once for each test"
                 test = self.name()
-                refuse(f"{test}: the property {column} is {shown(before)} and {shown(value.strip())}", hint=hint)
+                refuse(
+                    "import.contradiction",
+                    f"{test}: the property {column} is {shown(before)} and {shown(value.strip())}",
+                    hint=hint,
+                )
 
     def tags(self) -> dict[str, str]:
         """The short properties that are not columns, each with all its values."""

@@ -135,6 +135,7 @@ def compare_suite_counts(
     listed = whole.not_passed(counted, is_pytest=is_pytest)
     if counted and total not in (listed, listed - whole.more_failures):
         refuse(
+            "import.contradiction",
             f"{name} counts {total} tests that did not pass ({_listed(counted)}), and shows {listed} in its test cases",
             hint=_hint(writer),
         )
@@ -155,10 +156,16 @@ def jest_todos(name: str, attributes: Mapping[str, str], found: ListedTests) -> 
     if errors != shown["error"] or skipped != shown["skipped"] or failures != shown["failure"] - found.breakages:
         counted = f"{failures} failures, {errors} errors and {skipped} skipped"
         listed = f"{shown['failure']}, {shown['error']} and {shown['skipped']}"
-        refuse(f"{name} counts {counted}, and shows {listed} in its test cases", hint=WRITE_AGAIN)
+        refuse(
+            "import.contradiction", f"{name} counts {counted}, and shows {listed} in its test cases", hint=WRITE_AGAIN
+        )
     passed = tests - failures - skipped
     if not 0 <= passed <= shown["passed"]:
-        refuse(f"{name} counts {passed} tests that passed, and lists {shown['passed']}", hint=WRITE_AGAIN)
+        refuse(
+            "import.contradiction",
+            f"{name} counts {passed} tests that passed, and lists {shown['passed']}",
+            hint=WRITE_AGAIN,
+        )
     found.uncounted = found.cases - tests
     found.more_failures = found.breakages
     return shown["passed"] - passed
@@ -167,7 +174,11 @@ def jest_todos(name: str, attributes: Mapping[str, str], found: ListedTests) -> 
 def _require_counts(name: str, attributes: Mapping[str, str], keys: tuple[str, ...], writer: Writer) -> None:
     if any(whole_number(name, attributes, (key,)) is None for key in keys):
         listed = f"{', '.join(keys[:-1])} and {keys[-1]}"
-        refuse(f"{name}: {writer.value} counts its {listed} here, and a count is missing", hint=WRITE_AGAIN)
+        refuse(
+            "import.missing-value",
+            f"{name}: {writer.value} counts its {listed} here, and a count is missing",
+            hint=WRITE_AGAIN,
+        )
 
 
 def refuse_unshown_failure(
@@ -180,7 +191,9 @@ def refuse_unshown_failure(
     said += [(key, value, property_outcome(key, value)) for key, value in properties]
     for key, value, ending in said:
         if ending is not None and (found.cases or ending != "skipped"):
-            refuse(f"{name}: {key} is {shown(value)}, and none of its tests failed", hint=_AS_TESTS)
+            refuse(
+                "import.contradiction", f"{name}: {key} is {shown(value)}, and none of its tests failed", hint=_AS_TESTS
+            )
 
 
 def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests) -> None:
@@ -188,10 +201,12 @@ def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests
     flakes = whole_number(name, attributes, (_FLAKES,)) or 0
     if flakes > found.flaky:
         listed = f"{found.flaky} tests that passed only when they were made again"
-        refuse(f"{name} counts {flakes} {_FLAKES}, and shows {listed}", hint=WRITE_AGAIN)
+        refuse("import.contradiction", f"{name} counts {flakes} {_FLAKES}, and shows {listed}", hint=WRITE_AGAIN)
     for key, value in attributes.items():
         if key not in _KNOWN and _BAD_COUNT.search(key) and _WHOLE.fullmatch(value.strip()) and value.strip("0., "):
-            refuse(f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS)
+            refuse(
+                "import.contradiction", f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS
+            )
 
 
 def _explain_difference(name: str, tests: int, found: ListedTests, writer: Writer) -> bool:
@@ -217,7 +232,7 @@ def _explain_difference(name: str, tests: int, found: ListedTests, writer: Write
     elif 0 < missing <= found.repeated:
         message += "; whether tests of one name were made again, or others did not run, is not known of this runner"
         hint = _ONCE
-    return refuse(message, hint=hint)
+    return refuse("import.contradiction", message, hint=hint)
 
 
 def _hint(writer: Writer) -> str:
@@ -230,7 +245,7 @@ def whole_number(name: str, attributes: Mapping[str, str], keys: Iterable[str]) 
     for key in keys:
         text = attributes.get(key, "").strip()
         if text and not _WHOLE.fullmatch(text):
-            refuse(f"{name}: {key}: found {shown(text)}, wanted a whole number")
+            refuse("import.wrong-value", f"{name}: {key}: found {shown(text)}, wanted a whole number")
         if text:
             numbers.append(int(text.partition(".")[0].replace(",", "")))
     return sum(numbers) if numbers else None

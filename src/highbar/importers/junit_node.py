@@ -72,7 +72,7 @@ def compare_suite(name: str, attributes: Mapping[str, str], found: NodeSuite) ->
         counted = whole_number(name, attributes, (key,))
         if counted != number:
             said = "does not count" if counted is None else f"counts {counted}"
-            refuse(f"{name} {said} {key}, and lists {number}", hint=WRITE_AGAIN)
+            refuse("import.contradiction", f"{name} {said} {key}, and lists {number}", hint=WRITE_AGAIN)
 
 
 def compare_summary(found: NodeReport) -> tuple[int, int]:
@@ -82,21 +82,29 @@ def compare_summary(found: NodeReport) -> tuple[int, int]:
     are tests with subtests, so that a test which may have failed because of its subtests may have failed by itself.
     """
     if any(key not in found.summary for key in _SUMMARY):
-        refuse("node counts its tests in comments at the end of the report, and a count is missing", hint=WRITE_AGAIN)
+        refuse(
+            "import.missing-value",
+            "node counts its tests in comments at the end of the report, and a count is missing",
+            hint=WRITE_AGAIN,
+        )
     tests, suites, passed, failed, canceled, skipped, todo = (found.summary[key] for key in _SUMMARY)
     listed = found.cases
     if tests + suites != listed.parts + found.suites:
         message = f"node counts {tests} tests and {suites} suites, and lists {listed.parts} tests and {found.suites}"
-        refuse(f"{message} suites or tests with subtests", hint=WRITE_AGAIN)
+        refuse("import.contradiction", f"{message} suites or tests with subtests", hint=WRITE_AGAIN)
     if not skipped + todo <= listed.left_out <= skipped + todo + suites:
         message = f"node counts {skipped + todo} tests that were skipped or are to do, and lists {listed.left_out}"
-        refuse(message, hint=_MARKED)
+        refuse("import.contradiction", message, hint=_MARKED)
     if (looks_passed := listed.parts - listed.left_out - listed.failed) > passed:
         message = f"node counts {passed} tests that passed, and lists {looks_passed}"
-        refuse(message, hint="node lists a describe without tests as a test that passed: give it one, or remove it")
+        refuse(
+            "import.contradiction",
+            message,
+            hint="node lists a describe without tests as a test that passed: give it one, or remove it",
+        )
     more = failed + canceled - listed.failed
     if more < 0:
         message = f"node counts {failed + canceled} tests that failed or were canceled, and lists {listed.failed}"
-        refuse(message, hint=WRITE_AGAIN)
+        refuse("import.contradiction", message, hint=WRITE_AGAIN)
     unlisted = max(0, more - found.failing_suites)
     return unlisted, max(0, more - unlisted - max(0, found.failing_suites - suites))

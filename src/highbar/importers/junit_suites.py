@@ -114,7 +114,7 @@ class SuiteEnds:
         """Note which test cases of jest did not run; nothing is seen of these but that they took no time."""
         if todos > len(idle):
             found = f"lists {todos} more tests than it counts, and only {len(idle)} took no time"
-            refuse(f"{name} {found}", hint=WRITE_AGAIN)
+            refuse("import.contradiction", f"{name} {found}", hint=WRITE_AGAIN)
         if todos == len(idle):
             self._report.skipped += todos
             self._add_late(idle, _TODO)

@@ -64,7 +64,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
         samples = _Samples(report, buffer)
         for number, line in json.numbered_lines(stream):
             if number == 1 and line.lstrip()[:1] == b"{" and b'"doc_id"' not in line:
-                refuse("this holds no samples: lm_eval writes its totals so", hint=_HINT)
+                refuse("results.empty", "this holds no samples: lm_eval writes its totals so", hint=_HINT)
             samples.add(json.members(line, number), number)
         samples.refuse_missing(task, totals)
         samples.refuse_unscored(task, totals)
@@ -89,11 +89,15 @@ class _Samples:
         self._add_hashes(top)
         document, filter_name = top.whole("doc_id"), top.text("filter") or "none"
         if document is None or document < 0:
-            refuse("this sample has no doc_id" if document is None else "a doc_id is 0 or more", line=number)
+            refuse(
+                "import.wrong-value",
+                "this sample has no doc_id" if document is None else "a doc_id is 0 or more",
+                line=number,
+            )
         names = [str(name) for name in top.items("metrics")] or [key for key in parts if key not in _FIXED]
         lines = self._lines.setdefault(filter_name, set())
         if document in lines:
-            refuse(f"document {document} occurs twice with the filter {filter_name}", line=number)
+            refuse("import.duplicate", f"document {document} occurs twice with the filter {filter_name}", line=number)
         lines.add(document)
         scores = {(name, filter_name): self._number(json.decode_value(parts.get(name, b"null"))) for name in names}
         self._scored.update(dict.fromkeys(scores))
@@ -134,20 +138,31 @@ class _Samples:
         for filter_name, lines in self._lines.items():
             lacking = sorted(set(self._scores) - lines)
             if lacking:
-                refuse(f"{_documents_have(lacking)} no line of the filter {filter_name}, and other documents have one")
+                refuse(
+                    "import.incomplete",
+                    f"{_documents_have(lacking)} no line of the filter {filter_name}, and other documents have one",
+                )
         if totals is not None and self._matches(task, totals):
             return
         last = max(self._scores, default=-1)
         if last >= documents:
             missing = list(islice((one for one in range(last) if one not in self._scores), MOST_NAMED + 1))
             hint = "for a run with --samples, keep its results_DATE.json beside this file: it says how many there are"
-            refuse(f"{_documents_have(missing)} no line: documents are numbered from 0 without a gap", hint=hint)
+            refuse(
+                "import.incomplete",
+                f"{_documents_have(missing)} no line: documents are numbered from 0 without a gap",
+                hint=hint,
+            )
 
     def refuse_unscored(self, task: str, totals: TaskTotals | None) -> None:
         """Refuse a file that lacks a metric or filter of the totals: it may be the one that judges."""
         lacking = [key for key in totals.scored[task] if key not in self._scored] if totals else []
         if totals and lacking:
-            refuse(f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has", hint=_WHOLE)
+            refuse(
+                "import.incomplete",
+                f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has",
+                hint=_WHOLE,
+            )
 
     def _matches(self, task: str, totals: TaskTotals) -> bool:
         """Whether the totals confirm that no document is missing, by hash or else by number.
@@ -156,11 +171,13 @@ class _Samples:
         """
         planned, documents = totals.documents[task], len(self._scores)
         if documents < planned:
-            refuse(f"the file holds {documents} documents, and {totals.name} counts {planned}")
+            refuse("import.incomplete", f"the file holds {documents} documents, and {totals.name} counts {planned}")
         if task not in totals.hashes or self._hash is None:
             return documents == planned
         if totals.hashes[task] != self._hash.hexdigest():
-            refuse(f"these are not the samples that {totals.name} was made of: their hashes differ")
+            refuse(
+                "import.contradiction", f"these are not the samples that {totals.name} was made of: their hashes differ"
+            )
         return True
 
     def rows(self, task: str, model: str | None) -> Iterator[Row]:
@@ -198,9 +215,11 @@ class _Samples:
             message = "several metrics say what is right" if declared else "nobody judges these documents"
             metric, filter_name = next(iter(declared or self._scored))
             judged_by = f"judged_by: {{ lm_eval: {{ metric: {metric}, filter: {filter_name} }} }}"
-            refuse(f"{message}: there are {named}", hint=f"name the judge in the policy: {judged_by}")
+            refuse(
+                "judge.undeclared", f"{message}: there are {named}", hint=f"name the judge in the policy: {judged_by}"
+            )
         if not judges:
-            refuse("nobody judges these documents: there is no metric in this file")
+            refuse("judge.undeclared", "nobody judges these documents: there is no metric in this file")
         return judges
 
     def _policy_judges(self, demands: tuple[ScorerDemand, ...]) -> dict[Scored, ScorerDemand | None]:
@@ -211,9 +230,16 @@ class _Samples:
             asked = demand.scorer if demand.filter is None else f"{demand.scorer} with the filter {demand.filter}"
             there = f"there are {', '.join(f'{metric},{one}' for metric, one in self._scored)}"
             if not fitting:
-                refuse(f"the policy's judged_by names {asked}, which this file does not have; {there}")
+                refuse(
+                    "judge.unknown-scorer",
+                    f"the policy's judged_by names {asked}, which this file does not have; {there}",
+                )
             if len(fitting) > 1:
-                refuse(f"the policy's judged_by names {asked} without a filter; {there}", hint="name one filter")
+                refuse(
+                    "judge.unknown-scorer",
+                    f"the policy's judged_by names {asked} without a filter; {there}",
+                    hint="name one filter",
+                )
             found[fitting[0]] = demand
         return found
 
@@ -322,7 +348,7 @@ def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
         lacking = [task for task in totals.documents if task not in tasks] if totals else []
         if lacking:
             message = f"the totals have the task {lacking[0]!r}, and there are no samples of it"
-            found.problems.append(Problem(message, file=path, hint=FOLDER_HINT))
+            found.problems.append(Problem("import.incomplete", message, file=path, hint=FOLDER_HINT))
         found.not_read[path] = f"{path}: read for its totals: the samples of every task are there"
 
 
@@ -342,7 +368,9 @@ def _read_totals(path: str) -> TaskTotals | None:
     for task in counted:
         count = counted.record(task)
         number = count.whole("effective") if count else None
-        documents[task] = refuse(f"{counted.place}: {task}: wanted `effective`") if number is None else number
+        documents[task] = (
+            refuse("import.missing-value", f"{counted.place}: {task}: wanted `effective`") if number is None else number
+        )
     hashes = document.record("task_hashes") or Record({}, path)
     known = {task: found for task in hashes if isinstance(found := hashes.value(task), str)}
     model = document.value("model_name")

@@ -1,7 +1,6 @@
 """Any JSON, JSONL or CSV file with a mapping → rows, by the paths, constants and conditions of a `RowMap`.
 
-Nothing is guessed: a value that its column cannot have is refused with its place, and so is a value that the mapping's
-table of values does not list.
+Nothing is guessed: a value that its column or the mapping's table of values does not have is refused with its place.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _DESCRIPTIONS = ("id", *column_names("describes"))
 def read(path: str, report: Report) -> Iterator[Row]:
     """Refuse every file: nothing can be read without a mapping. `reader` returns the function for a mapping."""
     del path, report
-    refuse("these results need a mapping", hint="name its file with --map, or write it into the policy as map")
+    refuse("map.incomplete", "these results need a mapping", hint="name it with --map, or write it into the policy")
 
 
 def reader(mapping: RowMap) -> Read:
@@ -77,7 +76,7 @@ def reader(mapping: RowMap) -> Read:
 def _refuse_without_id(mapping: RowMap) -> None:
     if "id" not in dict(mapping.columns):
         hint = 'id: name, or id: "@key"; a mapping without one is for files that a tool\'s reader knows'
-        refuse("the mapping has no id, wanted the path that names the scenario", hint=hint)
+        refuse("map.incomplete", "the mapping has no id, wanted the path that names the scenario", hint=hint)
 
 
 def _with_unjudged(mapping: RowMap, row: Row) -> Row:
@@ -109,14 +108,13 @@ def _refuse_evidence(mapping: RowMap) -> None:
     """Refuse a mapping on top of a tool's rows that sets what only the tool knows."""
     columns = [column for column, _ in mapping.columns]
     named = [column for column in columns if column in TOOL_COLUMNS]
+    hint = "--input-format map reads the file by it"
     if named:
         message = f"a mapping on top of a tool's own rows cannot set {', '.join(named)}"
-        refuse(
-            message, hint=f"leave {'it' if len(named) == 1 else 'them'} out; --input-format map reads the file by it"
-        )
+        refuse("map.beside-a-tool", message, hint=f"leave {'it' if len(named) == 1 else 'them'} out; {hint}")
     if mapping.rows or mapping.where is not None:
         what = "rows" if mapping.rows else "where"
-        refuse(f"a mapping on top of a tool's own rows has no {what}", hint="--input-format map reads the file by it")
+        refuse("map.beside-a-tool", f"a mapping on top of a tool's own rows has no {what}", hint=hint)
 
 
 def _add_columns(mapping: RowMap, row: Row, scope: Scope, trials: Trials) -> Row:
@@ -125,7 +123,7 @@ def _add_columns(mapping: RowMap, row: Row, scope: Scope, trials: Trials) -> Row
     for column in added:
         if column in given and column not in _DESCRIPTIONS and added[column] is not None:
             hint = "a mapping adds only what the tool's reader leaves absent"
-            refuse(f"{scope.place}: {column} is given by the tool itself", hint=hint)
+            refuse("map.beside-a-tool", f"{scope.place}: {column} is given by the tool itself", hint=hint)
     labels = {**_tags_of(given.get("tags")), **_tags_of(added.get("tags"))}
     return {**row, **{key: value for key, value in added.items() if value is not None}, "tags": labels or None}
 
@@ -149,14 +147,15 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
         else:
             row[column] = _column_value(column, value, scope)
     if "id" not in row:
-        refuse(f"{scope.place}: found no id", hint=f"the mapping takes it from {_words(mapping, 'id')}")
+        hint = f"the mapping takes it from {_words(mapping, 'id')}"
+        refuse("map.path-not-found", f"{scope.place}: found no id", hint=hint)
     # Last, because the number of a repetition depends on the id.
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
             row[column] = trials.number(str(row["id"]))
     found = flat_tags(labels)
     if len(found or {}) != len(labels):
-        refuse(f"{scope.place}: a tag is text, a number, true or false, and no list or object")
+        refuse("map.wrong-value", f"{scope.place}: a tag is text, a number, true or false, and no list or object")
     given = row.get("tags")
     return {**row, "tags": {**(given if isinstance(given, dict) else {}), **(found or {})} or None}
 
@@ -252,13 +251,10 @@ def _holds(when: When, scope: Scope, *, judges: bool = False) -> bool:
 
 
 def _checked(check: Check, path: Path, value: object, scope: Scope, *, judges: bool) -> bool | None:
-    """Whether a value passes; None if it is an empty list, of which nothing was looked at.
-
-    Refuses a list where it judges, unless the mapping says how many of its elements must pass.
-    """
+    """Whether a value passes; None for an empty list. Refuses a list that judges without saying how many must pass."""
     if judges and isinstance(value, list) and check.of is None and check.operator != "exists":
         hint = f"beside {check.operator}: all: true, if every element must meet it; any: true, if one is enough"
-        refuse(f"{scope.place}: {path.text}: found {shown(value)}, wanted one value", hint=hint)
+        refuse("map.wrong-value", f"{scope.place}: {path.text}: found {shown(value)}, wanted one value", hint=hint)
     return None if value == [] and check.of else _passes(check, value, scope)
 
 
@@ -325,7 +321,8 @@ def _times(feed: Feed, value: object, scope: Scope) -> object:
 
 
 def _refuse(feed: Feed, scope: Scope, value: object, wanted: str) -> NoReturn:
-    refuse(f"{scope.place}: {feed.path.text if feed.path else 'value'}: found {shown(value)}, wanted {wanted}")
+    what = feed.path.text if feed.path else "value"
+    refuse("map.wrong-value", f"{scope.place}: {what}: found {shown(value)}, wanted {wanted}")
 
 
 def _column_value(column: str, value: object, scope: Scope) -> object:
@@ -336,7 +333,7 @@ def _column_value(column: str, value: object, scope: Scope) -> object:
         fitted = scalar_text(fitted)
         wanted = None if fitted is not None else "text"
         if column == "id" and fitted is not None:
-            return scenario_id(str(fitted)) or refuse(f"{scope.place}: id: found an empty text")
+            return scenario_id(str(fitted)) or refuse("map.wrong-value", f"{scope.place}: id: found an empty text")
     elif column in _FLAGS:
         wanted = None if isinstance(fitted, bool) else "true or false"
     elif column in _NUMBERS:
@@ -352,7 +349,8 @@ def _column_value(column: str, value: object, scope: Scope) -> object:
     elif not _is_json(fitted):
         wanted = "text, finite numbers, true or false, in lists and objects"
     if wanted:
-        refuse(f"{scope.place}: {column}: found {shown(value)}, wanted {wanted}", hint=_hint(column, value))
+        found = f"{scope.place}: {column}: found {shown(value)}"
+        refuse("map.wrong-value", f"{found}, wanted {wanted}", hint=_hint(column, value))
     return fitted
 
 
@@ -392,8 +390,11 @@ def _list_of(column: str, cell: str, place: str) -> object:
             return decode_value(cell.encode())
         except InputError as error:
             found = f"{shown(cell)} ({error.problems[0].message})"
-            refuse(f"{place}{column}: found {found}, wanted a list or an object as JSON, or names separated by ;")
+            wanted = "a list or an object as JSON, or names separated by ;"
+            refuse("map.wrong-value", f"{place}{column}: found {found}, wanted {wanted}")
     if column == "violations" and cell.isascii() and cell.isdigit():
-        return int(cell) if len(cell) <= LONGEST_NUMBER else refuse(f"{place}{column}: found {shown(cell)}, too long")
+        if len(cell) > LONGEST_NUMBER:
+            refuse("map.wrong-value", f"{place}{column}: found {shown(cell)}, too long")
+        return int(cell)
     # A cell that names nothing is absent: only `[]` and `0` say that it was checked and nothing happened.
     return cell if column == "tags" else [name for part in cell.split(";") if (name := part.strip())] or None

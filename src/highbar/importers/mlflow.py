@@ -66,6 +66,7 @@ def _records(path: str) -> Iterator[Record]:
 
     if looks(signs.MLFLOW_TABLE) or looks(rb"^(\xef\xbb\xbf)?[^\x00\n{\[]*,[^\x00\n{\[]*\n"):
         refuse(
+            "import.lossy-form",
             "this is not JSON, and in a CSV file the verdicts are Python objects, which are not read",
             hint="write the table with result.tables['eval_results'].to_json('eval_results.json', orient='split')",
         )
@@ -82,6 +83,7 @@ def _is_trace(record: Record) -> bool:
         return True
     if not any(_SCORE.fullmatch(column) for column in record):
         refuse(
+            "import.other-file",
             f"{record.place}: no column is a scorer's (its name would end in /value or /score)",
             hint="a table of any other kind is read with a mapping: --map FILE",
         )
@@ -150,17 +152,20 @@ def _value(feedback: Record) -> Any:
     """The value of a scorer. Refuses NaN and infinities: pandas writes null, so something else wrote this file."""
     value = feedback.value("value")
     if isinstance(value, float) and not is_number(value):
-        refuse(f"{feedback.place}: value: found {value}, wanted a finite number")
+        refuse("import.wrong-value", f"{feedback.place}: value: found {value}, wanted a finite number")
     return value
 
 
 def _assessment_name(assessment: Record) -> str:
-    return assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
+    return assessment.text("assessment_name") or refuse(
+        "import.missing-value", f"{assessment.place}: found no assessment_name"
+    )
 
 
 def _trace_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
     if "assessments" not in record:
         refuse(
+            "import.lossy-form",
             f"{record.place}: there is no column assessments, without which a verdict looks like an expectation",
             hint="keep it when the table is written: result.tables['eval_results'].to_json(…, orient='split')",
         )
@@ -224,7 +229,10 @@ def _compare(record: Record, values: Mapping[str, list[object]], given: Collecti
             continue
         if not any(_is_same(value, found) for found in given_values):
             listed = ", ".join(shown(found) for found in given_values) or "nothing"
-            refuse(f"{record.place}: {column}: found {shown(value)}, and in assessments {listed}: they disagree")
+            refuse(
+                "import.contradiction",
+                f"{record.place}: {column}: found {shown(value)}, and in assessments {listed}: they disagree",
+            )
 
 
 def _is_same(value: object, found: object) -> bool:
@@ -293,7 +301,7 @@ def _total(metadata: Record, key: str) -> Record:
     try:
         return Record(decode_value(text.encode()) if text else {}, f"{metadata.place}: {key}")
     except (InputError, UnicodeEncodeError):
-        refuse(f"{metadata.place}: {key}: found {shown(text)}, wanted an object as JSON")
+        refuse("import.wrong-value", f"{metadata.place}: {key}: found {shown(text)}, wanted an object as JSON")
 
 
 def _identity(given: str | None, request: object, record: Record) -> str:
@@ -304,7 +312,11 @@ def _identity(given: str | None, request: object, record: Record) -> str:
         (request,) = request.values()
     text = text_or_json(request)
     if not text:
-        refuse(f"{record.place}: found nothing that names the scenario", hint="give each row of the data a tag `id`")
+        refuse(
+            "import.missing-value",
+            f"{record.place}: found nothing that names the scenario",
+            hint="give each row of the data a tag `id`",
+        )
     return question_id(text)
 
 

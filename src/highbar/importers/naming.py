@@ -25,7 +25,10 @@ def number_or_name(record: Record, key: str, what: str) -> str:
     """The id in a record, a whole number or a text; `what` says of what it is the id."""
     value = record.value(key)
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
-        refuse(f"{record.place}: {key}: found {shown(value)}, wanted the number or the name of {what}")
+        refuse(
+            "import.wrong-value",
+            f"{record.place}: {key}: found {shown(value)}, wanted the number or the name of {what}",
+        )
     return scenario_id(str(value))
 
 

@@ -123,7 +123,7 @@ class _OtelSurvey:
         self.runs = frozenset(self._runs())
         self._warn_of_unread(report)
         if not self.evaluations and not self.runs:
-            refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
+            refuse("results.empty", f"there is no {EVENT} event and no invoke_agent span in this file")
         self._settle_judges(report)
 
     def runs_in_memory(self) -> list[tuple[str, Item]] | None:
@@ -143,7 +143,11 @@ class _OtelSurvey:
             one, none, says = "record has", "is no", "it says"
         message = f"{number_of} {one} {_ABOUT} attributes or names and {none} {EVENT} event ({names})"
         if not self.evaluations:
-            refuse(f"nothing in this file declares who judges: {message}", hint=f"emit evaluations as {EVENT} events")
+            refuse(
+                "judge.undeclared",
+                f"nothing in this file declares who judges: {message}",
+                hint=f"emit evaluations as {EVENT} events",
+            )
         report.warn(f"{message}: what {says} is not read", urgent=True)
 
     def _read(self, path: str, responses: dict[str, str], report: Report) -> None:
@@ -152,7 +156,7 @@ class _OtelSurvey:
             if key is not None:
                 if key in names:
                     place = item.place if isinstance(item, Item) else name
-                    refuse(f"{place}: the span {key} occurs twice in this file", hint=_TWICE)
+                    refuse("import.duplicate", f"{place}: the span {key} occurs twice in this file", hint=_TWICE)
                 names[key] = sys.intern(name)
                 if parent is not None:
                     parents[key] = parent
@@ -178,7 +182,7 @@ class _OtelSurvey:
         """Decide who judges: evaluators whose labels are verdicts by the conventions. The others give scores."""
         if not self.evaluations and not report.answers_only:
             message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
-            refuse(message, hint=_TOGETHER)
+            refuse("judge.undeclared", message, hint=_TOGETHER)
         silent: dict[str, None] = {}
         for run, evaluations in self.evaluations.items():
             found = self.describe(run)
@@ -290,7 +294,11 @@ def _is_evaluation(item: Item) -> bool:
 def _is_event(name: object, place: str) -> bool:
     """Whether this is the name of an evaluation. Refuses a name that differs only in case or spaces."""
     if name != EVENT and isinstance(name, str) and name.strip().lower() == EVENT:
-        refuse(f"{place}: found the name {name!r}, wanted {EVENT}", hint="OpenTelemetry has names in small letters")
+        refuse(
+            "import.wrong-value",
+            f"{place}: found the name {name!r}, wanted {EVENT}",
+            hint="OpenTelemetry has names in small letters",
+        )
     return name == EVENT
 
 
@@ -302,6 +310,7 @@ def _target(item: Item) -> str:
     response = item.get(_RESPONSE)
     if not isinstance(response, str) or not response:
         refuse(
+            "import.missing-value",
             f"{item.place}: this evaluation has no traceId and spanId and no gen_ai.response.id,"
             " so what it judges cannot be told",
             hint="emit it in the context of the span that it judges",

@@ -22,7 +22,7 @@ def span_columns(item: Item) -> Row:
     """The columns of a run that come from its span."""
     start, end = (_nanoseconds(item, time) for time in item.times)
     if start is not None and end is not None and end < start:
-        refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
+        refuse("import.contradiction", f"{item.place}: the span ends before it starts: {start}, {end}")
     return {
         "latency_ms": None if start is None or end is None else (end - start) / 1_000_000,
         "tokens_used": _tokens(item),
@@ -36,7 +36,7 @@ def _nanoseconds(item: Item, value: object) -> int | None:
     if not text.isdecimal():
         return None
     if len(text) > MOST_INT_DIGITS:
-        refuse(f"{item.place}: found the time {shown(value)}, wanted nanoseconds since 1970")
+        refuse("import.wrong-value", f"{item.place}: found the time {shown(value)}, wanted nanoseconds since 1970")
     return int(text) or None
 
 

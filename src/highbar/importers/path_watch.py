@@ -110,15 +110,23 @@ def _missing_path(place: _WatchedPath) -> Problem:
     what = "a condition" if place.condition else "the mapping"
     message = f"no record has {place.path.text}, by which {what} decides {place.column}"
     if place.condition:
-        return Problem(message, hint=f"correct the path; if it may be absent: {{ {place.path.text}: {{ exists: … }} }}")
-    return Problem(message, hint=f"correct the path; if it may be absent: {place.column}: {{ path: …, default: … }}")
+        return Problem(
+            "map.path-not-found",
+            message,
+            hint=f"correct the path; if it may be absent: {{ {place.path.text}: {{ exists: … }} }}",
+        )
+    return Problem(
+        "map.path-not-found",
+        message,
+        hint=f"correct the path; if it may be absent: {place.column}: {{ path: …, default: … }}",
+    )
 
 
 def _missing_value(place: _WatchedPath) -> Problem:
     wanted = " or ".join(shown(value) for value in place.check.values) if place.check else ""
     found = ", ".join(place.values) or "no value"
     message = f"no record has {wanted} at {place.path.text}, which decides {place.column}"
-    return Problem(message, hint=f"found {found}")
+    return Problem("map.path-not-found", message, hint=f"found {found}")
 
 
 def _mapping_paths(mapping: RowMap) -> Iterator[_WatchedPath]:

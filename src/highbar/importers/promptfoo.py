@@ -73,7 +73,7 @@ def _refuse_other_forms(stream: IO[bytes]) -> None:
     for form, sign in _OTHER_FORMS.items():
         if re.search(sign, start, re.DOTALL):
             hint = "write JSON: `promptfoo eval -o results.json`, or `promptfoo export eval latest -o results.json`"
-            refuse(f"promptfoo's {form} does not say what was asserted", hint=hint)
+            refuse("import.lossy-form", f"promptfoo's {form} does not say what was asserted", hint=hint)
 
 
 def _is_lines(stream: IO[bytes]) -> bool:
@@ -131,7 +131,11 @@ def _refuse_incomplete(document: Record, file: _PromptfooFile) -> None:
     if max(versions) > NEWEST:
         report.warn(f"export version {max(versions)} is newer than {NEWEST}; what it shares with that is read")
     if document.flag("_resultsLoaded") is False and not report.records:
-        refuse("the results were not loaded when this file was written", hint="write it with `promptfoo eval -o FILE`")
+        refuse(
+            "import.incomplete",
+            "the results were not loaded when this file was written",
+            hint="write it with `promptfoo eval -o FILE`",
+        )
     stats = document.record("results.stats") or document.record("stats")
     if stats is not None:
         _refuse_other_totals(stats, file)
@@ -148,13 +152,23 @@ def _refuse_unfinished(document: Record, stats: Record | None, file: _PromptfooF
     ended = has_ended(stats, as_object(document.value("metadata")).get("promptfooVersion"))
     if ended is False and planned != found:
         of = f" of {planned}" if planned > found else ""
-        refuse(f"this run was interrupted: the file holds {found}{of} results, and no duration of the run", hint=_GO_ON)
+        refuse(
+            "import.incomplete",
+            f"this run was interrupted: the file holds {found}{of} results, and no duration of the run",
+            hint=_GO_ON,
+        )
     if ended is None and planned > found:
-        refuse(f"the file holds {found} results, and its configuration plans {planned}", hint=f"{_GO_ON}; {_FILTERED}")
+        refuse(
+            "import.incomplete",
+            f"the file holds {found} results, and its configuration plans {planned}",
+            hint=f"{_GO_ON}; {_FILTERED}",
+        )
     _refuse_copies(file, plan.repetitions if config else None)
     for number in range(1 + max(rows, default=-1)):
         if rows[number] < ran:
-            refuse(f"test {number} of this run has {rows[number]} of {ran} results", hint=_WRITE_AGAIN)
+            refuse(
+                "import.incomplete", f"test {number} of this run has {rows[number]} of {ran} results", hint=_WRITE_AGAIN
+            )
     if whole > found:
         message = f"this run was filtered: its configuration plans {whole} results, and the file holds {found}"
         file.report.warn(message, urgent=True)
@@ -163,11 +177,15 @@ def _refuse_unfinished(document: Record, stats: Record | None, file: _PromptfooF
 def _refuse_copies(file: _PromptfooFile, most: int | None) -> None:
     """Refuse a file with a result that is there twice, or with more results of a test than were planned."""
     if file.copied:
-        refuse("test {} of this run has two results in column {}".format(*file.copied), hint=_WRITE_AGAIN)
+        refuse(
+            "import.duplicate",
+            "test {} of this run has two results in column {}".format(*file.copied),
+            hint=_WRITE_AGAIN,
+        )
     (name, _, column), number = next(iter(file.repeated.most_common(1)), (("", "", 0), 0))
     if most is not None and number > most:
         message = f"the test {name!r} has {number} results in column {column}, and the configuration plans {most}"
-        refuse(message, hint=_WRITE_AGAIN)
+        refuse("import.duplicate", message, hint=_WRITE_AGAIN)
 
 
 def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
@@ -178,10 +196,18 @@ def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
         found["failures"] += found.pop("errors")
     if counted and sum(counted.values()) != sum(found.values()):
         listed, declared = sum(found.values()), sum(counted.values())
-        refuse(f"the file holds {listed} results, and its own statistics count {declared}", hint=_WRITE_AGAIN)
+        refuse(
+            "import.contradiction",
+            f"the file holds {listed} results, and its own statistics count {declared}",
+            hint=_WRITE_AGAIN,
+        )
     for key, number in counted.items():
         if number != found[key]:
-            refuse(f"the file holds {found[key]} {key}, and its own statistics count {number}", hint=_WRITE_AGAIN)
+            refuse(
+                "import.contradiction",
+                f"the file holds {found[key]} {key}, and its own statistics count {number}",
+                hint=_WRITE_AGAIN,
+            )
 
 
 class _PromptfooFile:
@@ -251,12 +277,17 @@ class _PromptfooFile:
         for name in demanded:
             if name not in known:
                 refuse(
+                    "judge.unknown-scorer",
                     f"the policy has this file judged by {name!r}, which is not in it; its scorers are "
-                    f"{', '.join(repr(one) for one in sorted(known)) or 'none'}"
+                    f"{', '.join(repr(one) for one in sorted(known)) or 'none'}",
                 )
         if report.records and not (self._asserted or self._success_judges or report.answers_only):
             names = f"; its scores are {', '.join(sorted(self._scored))}" if self._scored else ""
-            refuse(f"nothing in this file judges: no test has an assertion{names}", hint="give the tests an `assert`")
+            refuse(
+                "judge.undeclared",
+                f"nothing in this file judges: no test has an assertion{names}",
+                hint="give the tests an `assert`",
+            )
         report.judges = tuple(demanded) or (_SUCCESS,)
         if not demanded:
             report.scorers[_SUCCESS] = "judges"

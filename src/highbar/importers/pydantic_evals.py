@@ -59,7 +59,10 @@ class _PydanticSurvey:
             if array == "cases":
                 silent.setdefault("evaluator_failures" not in case, case.place)
         if len(silent) > 1:
-            refuse(f"{silent[True]}: found no evaluator_failures, which other cases of the report have")
+            refuse(
+                "import.missing-value",
+                f"{silent[True]}: found no evaluator_failures, which other cases of the report have",
+            )
         self.runs.compare()
         self._settle_judges(failed)
 
@@ -101,6 +104,7 @@ def _suite(path: str, report: Report) -> str | None:
     document = without_arrays(path, {*_ARRAYS, ""})
     if "evaluators" in document or not {"cases", "failures", "name"} & set(document):
         refuse(
+            "import.other-file",
             "this is no pydantic-evals report" + (", but the data set of one" if "evaluators" in document else ""),
             hint="write one with EvaluationReportAdapter.dump_json(report)",
         )
@@ -122,17 +126,22 @@ class _RepeatedCases:
 
     def scenario_and_trial(self, case: Record) -> tuple[str, int | None]:
         """The scenario and the trial; None as the trial of a case without repetition."""
-        name = case.text("name") or refuse(f"{case.place}: found no name, wanted the name of the case")
+        name = case.text("name") or refuse(
+            "import.missing-value", f"{case.place}: found no name, wanted the name of the case"
+        )
         source = case.text("source_case_name")
         if source is None:
             self._once.setdefault(name, case.place)
             return scenario_id(name), None
         numbers = _REPETITION.fullmatch(name)
         if numbers is None:
-            refuse(f"{case.place}: name: found {name!r}, wanted one that ends like [2/3]")
+            refuse("import.wrong-value", f"{case.place}: name: found {name!r}, wanted one that ends like [2/3]")
         run, wanted = int(numbers[1]), int(numbers[2])
         if not 1 <= run <= wanted <= MOST_TRIALS:
-            refuse(f"{case.place}: name: found run {run} of {wanted}, wanted one of 1 to {min(wanted, MOST_TRIALS)}")
+            refuse(
+                "import.wrong-value",
+                f"{case.place}: name: found run {run} of {wanted}, wanted one of 1 to {min(wanted, MOST_TRIALS)}",
+            )
         self._wanted.setdefault(source, wanted)
         self._counts.setdefault(wanted, name)
         self._found[source].add(run)
@@ -144,12 +153,16 @@ class _RepeatedCases:
         if len(self._counts) > 1:
             one, other = list(self._counts.values())[:2]
             refuse(
+                "import.incomplete",
                 f"the cases were repeated several times, and not as often: found {one!r} beside {other!r}",
                 hint="check the report of one evaluation at a time",
             )
         if self._counts and self._once:
             name, place = next(iter(self._once.items()))
-            refuse(f"{place}: {name!r} has no source_case_name, which the other cases have: the report was repeated")
+            refuse(
+                "import.missing-value",
+                f"{place}: {name!r} has no source_case_name, which the other cases have: the report was repeated",
+            )
 
     def missing(self, report: Report) -> Iterator[Row]:
         """A row with an error for every missing run of a case."""
@@ -167,7 +180,9 @@ def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> R
     if array == "failures" or "error_message" in case:
         error = case.text("error_message") or "the task failed"
     elif "assertions" not in case or "scores" not in case:
-        refuse(f"{case.place}: found no assertions and scores, wanted a case that was evaluated")
+        refuse(
+            "import.missing-value", f"{case.place}: found no assertions and scores, wanted a case that was evaluated"
+        )
     else:
         verdicts = _verdicts(case, survey)
         survey.scorers.complete(verdicts, scenario)
@@ -211,7 +226,11 @@ def _verdicts(case: Record, survey: _PydanticSurvey) -> Verdicts:
 def _results(case: Record, key: str) -> Iterator[tuple[str, Record]]:
     results = case.part(key)
     for name in results:
-        yield name, results.record(name) or refuse(f"{results.place}: {name}: found null, wanted an object")
+        yield (
+            name,
+            results.record(name)
+            or refuse("import.wrong-value", f"{results.place}: {name}: found null, wanted an object"),
+        )
 
 
 def _judge(result: Record) -> str | None:

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from msgspec.structs import replace
+
 from highbar.errors import InputError, Problem
 from highbar.importers.limits import LARGEST_NUMBER, LONGEST_SHOWN, MOST_SCORERS
 from highbar.language.phrases import some_and_more
@@ -17,14 +19,14 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _NUMBERS = (int, float)
 
 
-def refuse(message: str, *, line: int | None = None, hint: str | None = None) -> NoReturn:
+def refuse(code: str, message: str, *, line: int | None = None, hint: str | None = None) -> NoReturn:
     """Refuse the file. The caller that opened it adds its name."""
-    raise InputError(Problem(message, line=line, hint=hint))
+    raise InputError(Problem(code, message, line=line, hint=hint))
 
 
 def in_file(error: InputError, name: str) -> list[Problem]:
     """The problems of a refusal, with the name of the file."""
-    return [Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems]
+    return [replace(one, file=one.file or name) for one in error.problems]
 
 
 def refuse_without_judge(tool: str, scorers: Iterable[str], why: str = "") -> NoReturn:
@@ -34,12 +36,12 @@ def refuse_without_judge(tool: str, scorers: Iterable[str], why: str = "") -> No
     found = f"its scorers are {listed}" if names else "it has no scorer at all"
     message = f"nothing in this file declares who judges: {found}" + (f", and {why}" if why else "")
     if not names:
-        refuse(message, hint="run the tool with a scorer")
+        refuse("judge.undeclared", message, hint="run the tool with a scorer")
     key = tool.replace("-", "_")
     word = "metric" if key == "lm_eval" else "scorer"
     least = "…" if why else 1
     judge = f"{{ {key}: {{ {word}: {quoted(names[0])}, at_least: {least} }} }}"
-    refuse(message, hint=f"say it in the policy: judged_by: {judge}")
+    refuse("judge.undeclared", message, hint=f"say it in the policy: judged_by: {judge}")
 
 
 def quoted(name: str) -> str:
@@ -54,14 +56,14 @@ class Record:
     3
     >>> Record({"n": "3"}, "sample 1").whole("n")
     Traceback (most recent call last):
-    highbar.errors.InputError: sample 1: n: found '3', wanted a finite number
+    highbar.errors.InputError: sample 1: n: found '3', wanted a finite number [import.wrong-value]
     """
 
     __slots__ = ("place", "values")
 
     def __init__(self, values: object, place: str) -> None:
         if type(values) is not dict and not isinstance(values, Mapping):  # isinstance of an ABC is slow
-            refuse(f"{place}: found {shown(values)}, wanted an object")
+            refuse("import.wrong-value", f"{place}: found {shown(values)}, wanted an object")
         self.values: Mapping[str, Any] = values
         self.place = place
 
@@ -124,7 +126,7 @@ class Record:
         return (key for key in self.values if key not in known and key in self)
 
     def _refuse(self, key: str, wanted: str) -> NoReturn:
-        refuse(f"{self.place}: {key}: found {shown(self.values.get(key))}, wanted {wanted}")
+        refuse("import.wrong-value", f"{self.place}: {key}: found {shown(self.values.get(key))}, wanted {wanted}")
 
 
 def origin(record: object) -> dict[str, Any]:
@@ -148,7 +150,7 @@ def refuse_not_finite(value: object, path: str, place: str) -> None:
     if type(value) is float:
         if not math.isfinite(value):
             hint = f"write null if there is no number; a mapping cannot say what {value} means"
-            refuse(f"{place}: {path}: found {shown(value)}, wanted a finite number", hint=hint)
+            refuse("import.wrong-value", f"{place}: {path}: found {shown(value)}, wanted a finite number", hint=hint)
     elif isinstance(value, list):
         for item in value:
             refuse_not_finite(item, path, place)
@@ -196,7 +198,7 @@ class Statuses(NamedTuple):
         whole = is_number(value) and value == int(value)
         word = str(int(value)) if whole else value.strip().upper() if isinstance(value, str) else None
         if word not in self.good and word not in self.bad:
-            refuse(f"{holder.place}: {key}: found {shown(value)}, wanted {self.wanted}")
+            refuse("import.wrong-value", f"{holder.place}: {key}: found {shown(value)}, wanted {self.wanted}")
         return word in self.bad
 
 

@@ -61,7 +61,7 @@ def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scop
             yield scope
         if not found:
             way = ".".join(".".join(keys) + kind for keys, kind in rows)
-            refuse(f"there are no records at {way}", hint=_ROWS)
+            refuse("results.empty", f"there are no records at {way}", hint=_ROWS)
 
 
 def value_at(path: Path, scope: Scope) -> object:
@@ -130,7 +130,7 @@ def _refuse_alike(names: Sequence[str], place: str, *, line: int | None = None) 
     """Refuse keys of one object, or columns of one table, that differ only in case."""
     alike = _alike(tuple(names))
     if alike is not None:
-        refuse(f"{place}: {alike}" if place else alike, line=line, hint=_KEEP_ONE)
+        refuse("import.duplicate", f"{place}: {alike}" if place else alike, line=line, hint=_KEEP_ONE)
 
 
 @lru_cache(maxsize=4096)  # the records of a file have few different shapes
@@ -172,7 +172,11 @@ def _document_scopes(rows: Rows, path: str, needed: Collection[str]) -> Iterator
     for steps, listed, text in _parts(path, keys, kind):
         if not _is_record(steps, keys, kind, listed=listed):
             if steps == keys:
-                refuse(f"{outer}: found {shown(json.decode_value(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
+                refuse(
+                    "import.wrong-value",
+                    f"{outer}: found {shown(json.decode_value(text))}, wanted {_KINDS[kind]}",
+                    hint=_ROWS,
+                )
             continue
         key = None if kind == "[]" else steps[-1]
         name = f"{outer or 'record'}[{number}]" if key is None else ".".join(steps)
@@ -217,15 +221,19 @@ def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
     found = _walk(keys, scope.record, scope.place)
     place = ".".join((scope.place, *keys))
     if found is None:  # records belong here; without a refusal they would be lost silently
-        refuse(f"{place}: found nothing, wanted {_KINDS[kind]} of records", hint=_ROWS)
+        refuse("import.wrong-value", f"{place}: found nothing, wanted {_KINDS[kind]} of records", hint=_ROWS)
     if kind == "[]" and isinstance(found, list):
         members: list[tuple[str | None, object]] = [(None, item) for item in found]
     elif kind == "{}" and isinstance(found, Mapping):
         members = list(found.items())
     else:
-        refuse(f"{place}: found {shown(found)}, wanted {_KINDS[kind]}", hint=_ROWS)
+        refuse("import.wrong-value", f"{place}: found {shown(found)}, wanted {_KINDS[kind]}", hint=_ROWS)
     if not members:
-        refuse(f"{place}: found {_KINDS[kind]} without a record", hint="take what has no record out of the file")
+        refuse(
+            "import.wrong-value",
+            f"{place}: found {_KINDS[kind]} without a record",
+            hint="take what has no record out of the file",
+        )
     for number, (key, item) in enumerate(members):
         name = f"{place}[{number}]" if key is None else f"{place}.{key}"
         outer = (scope.record, *scope.outer)
@@ -240,16 +248,18 @@ def _csv_rows(path: str) -> Iterator[Scope]:
         try:
             header = next(rows, None)
             if not header or header[0].startswith(json.LFS_POINTER.decode()):
-                refuse("the file is empty" if not header else "this is a Git LFS pointer, not the file")
+                if header:
+                    refuse("file.git-lfs", "this is a Git LFS pointer, not the file")
+                refuse("file.empty", "the file is empty")
             if (name := duplicate(header)) is not None:
-                refuse(f"the column {name!r} occurs twice", line=1)
+                refuse("row.duplicate-key", f"the column {name!r} occurs twice", line=1)
             _refuse_alike(header, "", line=1)
             for number, cells in enumerate(row for row in rows if row):
                 if len(cells) != len(header):
-                    refuse(f"found {len(cells)} cells, wanted {len(header)}", line=rows.line_num)
+                    refuse("row.field-count", f"found {len(cells)} cells, wanted {len(header)}", line=rows.line_num)
                 filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
                 yield Scope(filled, f"line {rows.line_num}", number=number, cells=True)
         except csv.Error as error:
-            refuse(f"this is not sound CSV: {error}", line=rows.line_num)
+            refuse("file.not-csv", f"this is not sound CSV: {error}", line=rows.line_num)
         except UnicodeDecodeError:
-            refuse("this is not UTF-8 text", hint="save the file as UTF-8")
+            refuse("file.not-utf8", "this is not UTF-8 text", hint="save the file as UTF-8")

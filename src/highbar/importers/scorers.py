@@ -108,7 +108,10 @@ class Scorers:
         unknown = [name for name in self._demands if name not in names]
         if unknown:
             known = ", ".join(sorted(names)) or "none"
-            refuse(f"the policy has this file judged by {', '.join(unknown)}; the scorers in it are: {known}")
+            refuse(
+                "judge.unknown-scorer",
+                f"the policy has this file judged by {', '.join(unknown)}; the scorers in it are: {known}",
+            )
         if not self._demands:
             self._settle_without_judge()
         judging = tuple(self._demands or self._declared)

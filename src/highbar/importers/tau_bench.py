@@ -36,6 +36,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
     runs = next((name for name in _RUNS if name in document), None)
     if runs is None:
         refuse(
+            "results.empty",
             "there are no runs in this file",
             hint="wanted a list of {task_id, reward, …}, or an object with simulations",
         )
@@ -96,7 +97,9 @@ def _planned_trials(info: Record) -> int:
     """The planned number of trials of each task; 0 if it is not declared."""
     number = info.whole("num_trials")
     if number is not None and not 1 <= number <= MOST_TRIALS:
-        refuse(f"{info.place}: num_trials: found {number}, wanted a number from 1 to {MOST_TRIALS}")
+        refuse(
+            "import.wrong-value", f"{info.place}: num_trials: found {number}, wanted a number from 1 to {MOST_TRIALS}"
+        )
     return number or 0
 
 
@@ -132,7 +135,9 @@ def _reward(run: Record, checks: Record | None) -> float | None:
     if own is None or checked is None:
         return checked if own is None else own
     if abs(own - checked) > _NEAR_ONE:
-        refuse(f"{run.place}: reward is {own}, and in reward_info it is {checked}: they disagree")
+        refuse(
+            "import.contradiction", f"{run.place}: reward is {own}, and in reward_info it is {checked}: they disagree"
+        )
     return own
 
 
@@ -164,7 +169,7 @@ def _verdicts(checks: Record | None) -> Verdicts:
 def _holds(value: object, place: Record) -> bool:
     """Whether a part of the reward was reached; it is 1.0 or 0.0, in older versions true or false."""
     if not isinstance(value, bool | int | float):
-        refuse(f"{place.place}: found {shown(value)}, wanted a part of the reward")
+        refuse("import.wrong-value", f"{place.place}: found {shown(value)}, wanted a part of the reward")
     return abs(value - 1) <= _NEAR_ONE
 
 

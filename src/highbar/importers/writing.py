@@ -67,7 +67,7 @@ def _refuse_depth(name: str) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise InputError(Problem("a value is nested too deep to be read", file=name)) from None
+        raise InputError(Problem("file.too-deep", "a value is nested too deep to be read", file=name)) from None
 
 
 def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
@@ -77,7 +77,7 @@ def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
     except InputError as error:
         raise InputError(*in_file(error, name)) from error
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror or error}", file=name)) from error
 
 
 def _cut_row(given: Row, report: Report) -> Row:

@@ -74,10 +74,17 @@ def judged_run(files: Sequence[ResultsFile]) -> RunToLabel:
     name = files[0].name if len(files) == 1 else None
     if not judgments:
         hint = "a suite with `judge:` and statements in plain words makes highbar run ask a judge"
-        raise InputError(Problem("there is nothing to label: no trial of these results was judged", name, hint=hint))
+        raise InputError(
+            Problem(
+                "label.nothing-judged",
+                "there is nothing to label: no trial of these results was judged",
+                name,
+                hint=hint,
+            )
+        )
     if len(judges) > 1:
         message = f"these results are of several judges: {some_and_more(list(judges))}"
-        raise InputError(Problem(message, name, hint="label the trials of one judge at a time"))
+        raise InputError(Problem("judge.several", message, name, hint="label the trials of one judge at a time"))
     return RunToLabel(tuple(files), run_digest(judgments), {name: tuple(keys) for name, keys in strata.items()})
 
 

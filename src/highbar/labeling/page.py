@@ -69,7 +69,7 @@ def _labels(drawing: Drawing, existing: Labels) -> list[Label]:
             others.append(label)
         elif not is_same_judgment(label.sample, drawn.sample):
             message = f"{label.id}, trial {label.trial}: this label is of an earlier judgment of the same trial"
-            problems.append(Problem(message, existing.file, hint="start a new file of labels"))
+            problems.append(Problem("label.other-judgment", message, existing.file, hint="start a new file of labels"))
         else:
             # If the sample is larger than before, more trials were drawn than the label records.
             ours.append(replace(label, sample=drawn.sample))

@@ -65,7 +65,14 @@ def rows_to_label(files: Sequence[ResultsFile]) -> Iterator[JudgedRow]:
             id_, trial = str(row["id"]), row.get("trial", 1)
             if (id_, trial) in seen:
                 hint = "label the trials of one run at a time"
-                raise InputError(Problem(f"two rows are of the same trial: {id_}, trial {trial}", file.name, hint=hint))
+                raise InputError(
+                    Problem(
+                        "results.duplicate-trial",
+                        f"two rows are of the same trial: {id_}, trial {trial}",
+                        file.name,
+                        hint=hint,
+                    )
+                )
             seen.add((id_, trial))
             yield JudgedRow(id_, trial, _judged(row["judged"], file.name, f"{id_}, trial {trial}"), row)
 
@@ -80,9 +87,11 @@ def _judged(found: object, file: str, trial: str) -> JudgedTrial:
         return read_judged(json.loads(found) if isinstance(found, str) else found)
     except DamagedError as error:
         faults = error.faults[:_MOST_PROBLEMS]
-        problems = [Problem(f"{trial}: judged: {path_text(path)}{message}", file) for path, message in faults]
+        problems = [
+            Problem("row.wrong-type", f"{trial}: judged: {path_text(path)}{message}", file) for path, message in faults
+        ]
     except (ValueError, RecursionError):
-        problems = [Problem(f"{trial}: judged: found text that is not JSON, wanted an object", file)]
+        problems = [Problem("row.wrong-type", f"{trial}: judged: found text that is not JSON, wanted an object", file)]
     raise InputError(*problems)
 
 

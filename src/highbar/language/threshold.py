@@ -56,8 +56,9 @@ _UNITS: dict[Unit, _UnitFacts] = {
 class ThresholdError(HighbarError):
     """A threshold, margin or share that cannot be read, is ambiguous, or does not fit its metric."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message)
+        self.code = code
         self.message = message
         self.hint = hint
 
@@ -107,17 +108,18 @@ def check_threshold(metric: Metric, operator: Operator, value: Fraction) -> None
     sign = "≥" if metric.better == "higher" else "≤"
     if operator in against:
         message = f"{metric.name} is better when {metric.better}, found '{operator}'"
-        raise ThresholdError(message, f"write {sign} {_show(value, metric.unit)}")
+        raise ThresholdError("threshold.wrong-direction", message, f"write {sign} {_show(value, metric.unit)}")
     best = _end(metric, good=True)
     if operator == "=" and value != best:
         at = f"only = {_show(best, metric.unit)} can be demanded" if best is not None else "no value is the best one"
         raise ThresholdError(
+            "threshold.wrong-direction",
             f"{metric.name} = {_show(value, metric.unit)} would refuse better values too; {at}",
             f"write {sign} {_show(value, metric.unit)}",
         )
     if operator == "!=" and value != _end(metric, good=False):
         message = f"{metric.name} ≠ {_show(value, metric.unit)} would accept worse values"
-        raise ThresholdError(message, f"write {sign} and the least that is accepted")
+        raise ThresholdError("threshold.wrong-direction", message, f"write {sign} and the least that is accepted")
 
 
 def read_margin(text: str, metric: Metric) -> Margin:
@@ -128,15 +130,17 @@ def read_margin(text: str, metric: Metric) -> Margin:
     )
     if relative:
         if metric.unit == "ratio":
-            raise ThresholdError(f"found '{text}' for {metric.name}, which is a ratio", f"write {wanted}")
+            raise ThresholdError(
+                "threshold.wrong-unit", f"found '{text}' for {metric.name}, which is a ratio", f"write {wanted}"
+            )
         return Margin(_fraction(relative.group(1)) / 100, relative=True)
     written = _take_apart(text, metric.unit, wanted)
     factor = _UNITS[metric.unit].factors.get(written.suffix)
     if written.operator or written.value < 0 or factor is None:
         message = f"found '{text}' as a margin of {metric.name}, {_UNITS[metric.unit].name}"
-        raise ThresholdError(message, _margin_hint(written, metric.unit) or f"write {wanted}")
+        raise ThresholdError("threshold.wrong-unit", message, _margin_hint(written, metric.unit) or f"write {wanted}")
     if metric.unit == "ratio" and written.value * factor >= 1:
-        raise ThresholdError(f"a margin of {text} accepts everything", f"write {wanted}")
+        raise ThresholdError("threshold.constant", f"a margin of {text} accepts everything", f"write {wanted}")
     return Margin(written.value * factor)
 
 
@@ -152,11 +156,13 @@ def read_share(text: str) -> Fraction:
     written = _take_apart(text, "ratio", "5%, or 0.05")
     value = written.value / 100 if written.suffix == "%" else written.value
     if written.operator or written.suffix not in ("", "%"):
-        raise ThresholdError(f"found '{text}', wanted a share", _share_hint(written))
+        raise ThresholdError("threshold.unreadable", f"found '{text}', wanted a share", _share_hint(written))
     if value == 1 and written.digits == "1":
-        raise ThresholdError("1 could be 1% or 100%", "write 1%, 100% or 1.0")
+        raise ThresholdError("threshold.ambiguous", "1 could be 1% or 100%", "write 1%, 100% or 1.0")
     if not 0 <= value <= 1:
-        raise ThresholdError(f"found {text}, wanted a share from 0 to 1", _share_hint(written))
+        raise ThresholdError(
+            "threshold.out-of-range", f"found {text}, wanted a share from 0 to 1", _share_hint(written)
+        )
     return value
 
 
@@ -175,7 +181,9 @@ def read_duration(text: str) -> Fraction:
     written = _take_apart(text, "ms", _UNITS["ms"].example)
     factor = _UNITS["ms"].factors.get(written.suffix)
     if written.operator or factor is None or written.value <= 0:
-        raise ThresholdError(f"found '{text}', wanted a time above 0", f"write {_UNITS['ms'].example}")
+        raise ThresholdError(
+            "threshold.unreadable", f"found '{text}', wanted a time above 0", f"write {_UNITS['ms'].example}"
+        )
     return written.value * factor
 
 
@@ -183,7 +191,7 @@ def read_positive(text: str) -> Fraction:
     """A plain number above 0, such as a weight."""
     written = _take_apart(text, "number", "2.0")
     if written.operator or written.suffix or written.value <= 0:
-        raise ThresholdError(f"found {text}, wanted a number above 0", "for example 2.0")
+        raise ThresholdError("threshold.unreadable", f"found {text}, wanted a number above 0", "for example 2.0")
     return written.value
 
 
@@ -192,7 +200,9 @@ def read_dollars(text: str) -> Fraction:
     written = _take_apart(text, "USD", _UNITS["USD"].example)
     if written.operator or written.suffix not in _UNITS["USD"].factors or written.value <= 0:
         raise ThresholdError(
-            f"found '{text}', wanted an amount of US dollars above 0", f"write {_UNITS['USD'].example}"
+            "threshold.unreadable",
+            f"found '{text}', wanted an amount of US dollars above 0",
+            f"write {_UNITS['USD'].example}",
         )
     return written.value
 
@@ -206,7 +216,7 @@ def _take_apart(text: str, unit: Unit, example: str) -> _ThresholdText:
     match = _THRESHOLD.fullmatch(text)
     if not match:
         hint = f"write {meant(text, unit) or example}"
-        raise ThresholdError(f"cannot read '{text[:60]}' as {_UNITS[unit].name}", hint)
+        raise ThresholdError("threshold.unreadable", f"cannot read '{text[:60]}' as {_UNITS[unit].name}", hint)
     operator, sign, dollars, number, suffix = match.groups()
     digits = dollars or number
     value = _fraction(digits)
@@ -259,7 +269,7 @@ def _meant_amount(text: str, number: Fraction, unit: Unit) -> str | None:
 
 def _fraction(digits: str) -> Fraction:
     if len(digits) > MOST_DIGITS:
-        raise ThresholdError(f"the number has more than {MOST_DIGITS} digits")
+        raise ThresholdError("file.too-many-digits", f"the number has more than {MOST_DIGITS} digits")
     return Fraction(digits)
 
 
@@ -272,7 +282,9 @@ def _value(written: _ThresholdText, metric: Metric) -> Fraction:
         if metric.unit == "number" and written.suffix == "%":
             hint = "add 'range: 0-100%' to the metric if it is a ratio"
         found = f"${written.digits}" if written.suffix == "$" else f"{written.digits}{written.suffix}"
-        raise ThresholdError(f"{metric.name} is {_UNITS[metric.unit].name}, found '{found}'", hint)
+        raise ThresholdError(
+            "threshold.wrong-unit", f"{metric.name} is {_UNITS[metric.unit].name}, found '{found}'", hint
+        )
     return written.value * factor
 
 
@@ -285,14 +297,18 @@ def _in_its_unit(digits: str, unit: Unit) -> str:
 def _bare_ratio(written: _ThresholdText, metric: Metric) -> Fraction:
     digits, value = written.digits, written.value
     if value < 0:
-        raise ThresholdError(f"-{digits} is outside the range of {metric.name}, which is from 0% to 100%")
+        raise ThresholdError(
+            "threshold.out-of-range", f"-{digits} is outside the range of {metric.name}, which is from 0% to 100%"
+        )
     if digits == "1":
-        raise ThresholdError("1 could be 1% or 100%", "write 1%, 100% or 1.0")
+        raise ThresholdError("threshold.ambiguous", "1 could be 1% or 100%", "write 1%, 100% or 1.0")
     if metric.better == "higher":
         return value / 100 if value > 1 else value
     if written.operator is None or value > 1:
         message = f"{digits} could be a percentage or a fraction, and {metric.name} is better when lower"
-        raise ThresholdError(message, f"write {digits}%" if value > 1 else f"write {write_decimal(value * 100)}%")
+        raise ThresholdError(
+            "threshold.ambiguous", message, f"write {digits}%" if value > 1 else f"write {write_decimal(value * 100)}%"
+        )
     return value
 
 
@@ -301,10 +317,12 @@ def _check_range(metric: Metric, operator: Operator, value: Fraction) -> None:
     shown = _show(value, metric.unit)
     if (lowest is not None and value < lowest) or (highest is not None and value > highest):
         wanted = "from 0% to 100%" if highest is not None else "0 or more"
-        raise ThresholdError(f"{shown} is outside the range of {metric.name}, which is {wanted}")
+        raise ThresholdError(
+            "threshold.out-of-range", f"{shown} is outside the range of {metric.name}, which is {wanted}"
+        )
     if (operator == ">" and value == highest) or (operator == "<" and value == lowest):
         hint = f"write {'≥' if operator == '>' else '≤'} {shown}"
-        raise ThresholdError(f"{metric.name} {operator} {shown} can never hold", hint)
+        raise ThresholdError("threshold.constant", f"{metric.name} {operator} {shown} can never hold", hint)
 
 
 def _end(metric: Metric, *, good: bool) -> Fraction | None:

@@ -90,7 +90,9 @@ def account(file: ResultsFile) -> Account:
 
     results, damaged, uncountable = _count_results(file, blocks())
     if file.recorded not in (None, digest.hexdigest()):
-        damaged = Problem("has changed since the run ended, or is not whole", file.name, hint=_RECORDED)
+        damaged = Problem(
+            "run.results-changed", "has changed since the run ended, or is not whole", file.name, hint=_RECORDED
+        )
     return Account(file, digest.hexdigest(), results, damaged, uncountable)
 
 
@@ -109,11 +111,17 @@ def _count_results(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Pro
         hint = "keep what is so long out of the results"
         return (
             0,
-            Problem(f"a result is longer than {counting.LONGEST_RESULT >> 20} MiB", file.name, line, hint=hint),
+            Problem(
+                "file.too-large",
+                f"a result is longer than {counting.LONGEST_RESULT >> 20} MiB",
+                file.name,
+                line,
+                hint=hint,
+            ),
             None,
         )
     except counting.Uncountable as error:
-        return 0, None, Problem(f"the results cannot be counted: {error}", file=file.name)
+        return 0, None, Problem("results.unreadable", f"the results cannot be counted: {error}", file=file.name)
     finally:
         for _ in blocks:  # the digest is of the whole file, even if the count ended early
             pass
@@ -150,7 +158,8 @@ def damaged_files(accounts: Sequence[Account]) -> tuple[Problem, ...]:
     If the only file has no result, the engine refuses it: then there is nothing to judge.
     """
     return tuple(
-        one.damaged or Problem("this file holds no row", file=one.file.name, hint="did the run write its results?")
+        one.damaged
+        or Problem("results.empty", "this file holds no row", file=one.file.name, hint="did the run write its results?")
         for one in accounts
         if one.damaged or (not one.results and not one.uncountable and len(accounts) > 1)
     )
@@ -180,8 +189,18 @@ def compare_counts(accounts: Sequence[Account], used: int, used_of: Callable[[Re
         return
     hint = "nothing is judged unless every result counts; please report this file as a bug"
     differing = [
-        Problem(f"holds {one.results} results, and {of_file} were read", file=one.file.name, hint=hint)
+        Problem(
+            "results.other-count",
+            f"holds {one.results} results, and {of_file} were read",
+            file=one.file.name,
+            hint=hint,
+        )
         for one in accounts
         if used_of and (of_file := used_of(one.file)) != one.results
     ]
-    raise Unaccounted(*(differing or [Problem(f"the files hold {total} results, and {used} were read", hint=hint)]))
+    raise Unaccounted(
+        *(
+            differing
+            or [Problem("results.other-count", f"the files hold {total} results, and {used} were read", hint=hint)]
+        )
+    )

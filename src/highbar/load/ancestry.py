@@ -81,10 +81,14 @@ def _is_link(there: Revision, path: str) -> bool:
         modes = {there.mode(place), _mode_now(there, place)}
         if _SUBMODULE in modes:
             message = f"is in the submodule {place}, of which {there.ref} does not hold the files"
-            raise InputError(Problem(message, path, hint="keep the history outside of submodules"))
+            raise InputError(Problem("ref.submodule", message, path, hint="keep the history outside of submodules"))
         if _LINK in modes:
             if modes != {_LINK} or _differs(there, place):
-                raise InputError(Problem(f"leads through the link {place}, which is not the same at {there.ref}", path))
+                raise InputError(
+                    Problem(
+                        "ref.not-a-file", f"leads through the link {place}, which is not the same at {there.ref}", path
+                    )
+                )
             return True
     return False
 
@@ -112,7 +116,9 @@ def _mode_now(there: Revision, path: str) -> str | None:
 def _in_index(there: Revision, path: str) -> bytes:
     done = run_git("-C", str(there.root), "ls-files", "--stage", "-z", "--", path)
     if done.returncode:
-        raise InputError(Problem(f"git does not say whether it is under version control at {there.ref}", path))
+        raise InputError(
+            Problem("git.failed", f"git does not say whether it is under version control at {there.ref}", path)
+        )
     return done.stdout
 
 

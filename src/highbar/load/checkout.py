@@ -37,9 +37,9 @@ def checkout(environment: Mapping[str, str], commit: str | None = None, branch: 
     """The commit that is checked out, unless the caller gives `commit` or `branch`. Raises InputError for bad ones."""
     if commit is not None and not _COMMIT.fullmatch(commit):
         hint = "write 7 to 64 hexadecimal digits, as git rev-parse HEAD prints them"
-        raise InputError(Problem(f"--commit {commit!r} is not a commit", hint=hint))
+        raise InputError(Problem("option.bad-value", f"--commit {commit!r} is not a commit", hint=hint))
     if branch is not None and (not branch.strip() or not branch.isprintable() or len(branch) > 250):
-        raise InputError(Problem(f"--branch {branch!r} is not the name of a branch"))
+        raise InputError(Problem("option.bad-value", f"--branch {branch!r} is not the name of a branch"))
     given = commit or _commit_in_ci(environment)
     found = given or answer_of_git("rev-parse", "--verify", "HEAD^{commit}")
     if branch is None:

@@ -58,7 +58,7 @@ def copy_commit(there: Revision) -> CommitCopy:
     if size > LARGEST_COPY:
         message = f"the functions of checks need a copy of {there.ref}, whose files have {size:,} bytes"
         hint = f"at most {LARGEST_COPY:,} are copied; keep the suite in a smaller repository, or checks without python"
-        raise InputError(Problem(message, hint=hint))
+        raise InputError(Problem("file.too-large", message, hint=hint))
     links: list[tuple[Path, str]] = []
     large = [file for file in files if file.size > _AT_ONCE and file.mode != _LINK]
     for file in large:
@@ -102,7 +102,7 @@ def _lfs_problem(there: Revision, path: str) -> Problem | None:
         return None
     copy.unlink()
     hint = f"git lfs fetch origin {there.ref.removeprefix('origin/')}"
-    return Problem("is kept by Git LFS, and was not fetched", there.name(path), hint=hint)
+    return Problem("file.git-lfs", "is kept by Git LFS, and was not fetched", there.name(path), hint=hint)
 
 
 def _link(links: Sequence[tuple[Path, str]], folder: Path) -> list[Path]:
@@ -128,13 +128,17 @@ def _files(
     for entry in listed.removesuffix(b"\0").split(b"\0") if listed else ():
         found = _ENTRY.fullmatch(entry)
         if found is None:
-            raise InputError(Problem(f"--against-ref {there.ref}: git listed something else than a file: {entry!a}"))
+            raise InputError(
+                Problem("git.failed", f"--against-ref {there.ref}: git listed something else than a file: {entry!a}")
+            )
         mode, _, digest, size, name = found.groups()
         path = inside + os.fsdecode(name)
         if any(part in ("", ".", "..", ".git") for part in path.split("/")):
-            raise InputError(Problem(f"{there.name(path)} is no path that can be written"))
+            raise InputError(Problem("ref.not-a-file", f"{there.name(path)} is no path that can be written"))
         if size == b"BAD":  # as git says it of a file whose content it does not have
-            missing[path] = Problem("its content is not in this clone", there.name(path), hint=_FETCH)
+            missing[path] = Problem(
+                "ref.not-fetched", "its content is not in this clone", there.name(path), hint=_FETCH
+            )
             continue
         if mode != _SUBMODULE:
             yield _File(path, mode, digest.decode("ascii"), int(size), where)
@@ -144,7 +148,7 @@ def _files(
         if run_git(*within, "cat-file", "-e", f"{wanted}^{{commit}}").returncode:
             hint = f"git submodule update --init {path}, then git -C {path} fetch origin {wanted}"
             message = f"is a submodule, of which the commit {wanted[:12]} is not here"
-            missing[path] = Problem(message, there.name(path), hint=hint)
+            missing[path] = Problem("ref.submodule", message, there.name(path), hint=hint)
         else:
             yield from _files(there, missing, wanted, f"{path}/", within)
 
@@ -173,7 +177,7 @@ def _contents(group: Sequence[_File]) -> Iterator[bytes]:
         end = answer.index(b"\n", at)
         words = answer[at:end].split()
         if len(words) != 3:
-            raise InputError(Problem("its content is not in this clone", file.path, hint=_FETCH))
+            raise InputError(Problem("ref.not-fetched", "its content is not in this clone", file.path, hint=_FETCH))
         size = int(words[2])
         yield answer[end + 1 : end + 1 + size]
         at = end + 1 + size + 1
@@ -183,5 +187,5 @@ def _ask(*arguments: str, stdin: bytes = b"", into: BinaryIO | None = None) -> b
     done = run_git(*arguments, stdin=stdin, into=into)
     if done.returncode:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-        raise InputError(Problem(f"--against-ref: git could not read the commit: {reason}", hint=_FETCH))
+        raise InputError(Problem("git.failed", f"--against-ref: git could not read the commit: {reason}", hint=_FETCH))
     return done.stdout or b""

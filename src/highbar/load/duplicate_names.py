@@ -34,7 +34,7 @@ def refuse_duplicate_columns(names: Sequence[str], file: str | None = None, line
     """Refuse columns, or fields of one column, that have the same name."""
     message = duplicate_message(names, "column")
     if message:
-        raise InputError(Problem(message, file=file, line=line, hint=hints.DUPLICATE))
+        raise InputError(Problem("row.duplicate-key", message, file=file, line=line, hint=hints.DUPLICATE))
 
 
 def refuse_duplicate_fields(rows: Iterator[tuple[str, int | None]], file: str | None = None) -> str:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import IO, Any
 
+from msgspec.structs import replace
+
 from highbar.columns import of_form
 from highbar.documents.csv_fields import fields_up_to
 from highbar.errors import Problem
@@ -35,8 +37,9 @@ FLAT = "keep such data out of the results, or as text"
 class _Refused(ValueError):
     """A value that JSON allows and results do not allow."""
 
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, code: str, message: str, hint: str) -> None:
         super().__init__(message)
+        self.code = code
         self.hint = hint
 
 
@@ -66,10 +69,11 @@ def open_file(file: ResultsFile) -> IO[bytes]:
 
 
 def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
-    def problem(message: str, hint: str | None = None, column: int | None = None) -> Problem:
+    def problem(code: str, message: str, hint: str | None = None, column: int | None = None) -> Problem:
         if file.imported:  # its lines are not those of the file that the user has
-            return Problem(f"row {number}: {message}", file=file.name, hint=hint or "`highbar import` shows the rows")
-        return Problem(message, file=file.name, line=number or None, column=column, hint=hint)
+            message = f"row {number}: {message}"
+            return Problem(code, message, file=file.name, hint=hint or "`highbar import` shows the rows")
+        return Problem(code, message, file=file.name, line=number or None, column=column, hint=hint)
 
     number = 0
     try:
@@ -77,20 +81,20 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Colu
             lines = iter(lambda: stream.readline(LONGEST_RESULT + 1), b"")
             for number, line in enumerate(lines, 1):
                 if len(line) > LONGEST_RESULT:
-                    yield problem(
-                        "this line is longer than 16 MiB", "one result per line; keep what is so long out of it"
-                    )
+                    hint = "one result per line; keep what is so long out of it"
+                    yield problem("file.too-large", "this line is longer than 16 MiB", hint)
                     return
                 if not line.strip():
                     continue
                 if number > 1 and line.startswith(counting.BYTE_ORDER_MARK):
-                    yield problem("a byte order mark, which only the beginning of a file may have", hints.ONE_MARK)
+                    message = "a byte order mark, which only the beginning of a file may have"
+                    yield problem("file.bad-character", message, hints.ONE_MARK)
                     continue
                 yield from _line_problems(line, scalars, numbers, problem)
     except unpacking.Damaged as error:
-        yield problem(error.message, hint=error.hint)
+        yield problem("file.damaged", error.message, hint=error.hint)
     except OSError as error:
-        yield problem(f"cannot be read: {error.strerror}")
+        yield problem("file.unreadable", f"cannot be read: {error.strerror}")
 
 
 def _line_problems(
@@ -99,20 +103,19 @@ def _line_problems(
     try:
         row = parse_row(line)
     except UnicodeDecodeError as error:
-        yield problem("this is not UTF-8 text", hint=_encoding_hint(line), column=error.start + 1)
+        yield problem("file.not-utf8", "this is not UTF-8 text", hint=_encoding_hint(line), column=error.start + 1)
         return
     except json.JSONDecodeError as error:
-        message, hint = _json_message(error, line)
-        yield problem(message, hint=hint, column=error.colno)
+        yield problem(*_json_fault(error, line), column=error.colno)
         return
     except RecursionError:
-        yield problem(f"this line is nested deeper than {DEEPEST}", hint=FLAT)
+        yield problem("file.too-deep", f"this line is nested deeper than {DEEPEST}", hint=FLAT)
         return
     except ValueError as error:
-        yield problem(str(error), hint=_hint_of(error))
+        yield problem(*_fault_of(error))
         return
-    for message, hint in faults(row, scalars, numbers):
-        yield problem(message, hint)
+    for fault in faults(row, scalars, numbers):
+        yield problem(*fault)
 
 
 def parse_row(text: bytes) -> Any:
@@ -129,7 +132,8 @@ def parse_row(text: bytes) -> Any:
 def _row_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len({name.casefold() for name in row}) != len(pairs):
-        raise _Refused(duplicate_message([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
+        message = duplicate_message([name for name, _ in pairs]) or "duplicate key"
+        raise _Refused("row.duplicate-key", message, hints.DUPLICATE)
     _check_surrogates(row)  # here, since every object inside a row passes through this function
     return row
 
@@ -140,7 +144,7 @@ def _check_surrogates(row: dict[str, Any]) -> None:
             if any("\ud800" <= character <= "\udfff" for character in text):
                 shown = name.encode("ascii", "backslashreplace").decode()
                 message = f"{shown!r} holds half of a surrogate pair: this is not text"
-                raise _Refused(message, "where text is cut, cut at a whole character")
+                raise _Refused("file.bad-character", message, "where text is cut, cut at a whole character")
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -155,13 +159,13 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _no_constant(name: str) -> float:
-    raise _Refused(f"{name} is not a JSON number; wanted a finite number or null", hints.NO_NUMBER)
+    raise _Refused("row.not-finite", f"{name} is not a JSON number; wanted a finite number or null", hints.NO_NUMBER)
 
 
 def _float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise _Refused(f"{text[:40]} is not a finite number", hints.NO_NUMBER)
+        raise _Refused("row.not-finite", f"{text[:40]} is not a finite number", hints.NO_NUMBER)
     return value
 
 
@@ -170,18 +174,19 @@ def _int(text: str) -> int | float:
     return int(text) if len(text) <= 300 else float(text[:300])
 
 
-def _json_message(error: json.JSONDecodeError, line: bytes) -> tuple[str, str | None]:
-    """The message and the hint for a line that is not JSON."""
+def _json_fault(error: json.JSONDecodeError, line: bytes) -> tuple[str, str, str | None]:
+    """The code, the message and the hint for a line that is not JSON."""
     if error.msg == "Extra data":
-        return "text after the object; wanted one result per line", "put each result on a line of its own"
+        message = "text after the object; wanted one result per line"
+        return "file.not-json", message, "put each result on a line of its own"
     # The last line of a run that was killed. This cause is so common that it has its own message.
     if not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]")):
-        return "this line is cut off", hints.CUT_OFF
-    return f"this is not JSON: {_lower_first(error.msg)}", hints.of_json(line)
+        return "file.cut-off", "this line is cut off", hints.CUT_OFF
+    return "file.not-json", f"this is not JSON: {_lower_first(error.msg)}", hints.of_json(line)
 
 
-def _hint_of(error: ValueError) -> str | None:
-    return error.hint if isinstance(error, _Refused) else None
+def _fault_of(error: ValueError) -> tuple[str, str, str | None]:
+    return (error.code, str(error), error.hint) if isinstance(error, _Refused) else ("file.not-json", str(error), None)
 
 
 def _encoding_hint(line: bytes) -> str | None:
@@ -196,17 +201,17 @@ def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Colu
             content = stream.read()
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        yield Problem("this is not UTF-8 text", file=file.name, hint=_encoding_hint(content))
+        yield Problem("file.not-utf8", "this is not UTF-8 text", file=file.name, hint=_encoding_hint(content))
         return
     except unpacking.Damaged as error:
         yield error.of_file(file.name)
         return
     except OSError as error:
-        yield Problem(f"cannot be read: {error.strerror}", file=file.name)
+        yield Problem("file.unreadable", f"cannot be read: {error.strerror}", file=file.name)
         return
     if not text.lstrip().startswith("["):
         hint = "begin it with [; or name the file .jsonl and write one result per line"
-        yield Problem("wanted a JSON array of results", file=file.name, line=1, hint=hint)
+        yield Problem("file.not-json", "wanted a JSON array of results", file=file.name, line=1, hint=hint)
         return
     yield from _array_problems(file.name, text, scalars, numbers)
 
@@ -225,26 +230,25 @@ def _array_problems(
         try:
             row, end = decoder.raw_decode(text, place)
         except json.JSONDecodeError as error:
-            message, hint = (
-                f"this is not JSON: {_lower_first(error.msg)}",
-                hints.of_json(text[place : error.pos + 9].encode()),
-            )
-            yield Problem(message, file=name, line=error.lineno, column=error.colno, hint=hint)
+            message = f"this is not JSON: {_lower_first(error.msg)}"
+            hint = hints.of_json(text[place : error.pos + 9].encode())
+            yield Problem("file.not-json", message, file=name, line=error.lineno, column=error.colno, hint=hint)
             return
         except RecursionError:
-            yield Problem(f"nested deeper than {DEEPEST}", file=name, line=line, hint=FLAT)
+            yield Problem("file.too-deep", f"nested deeper than {DEEPEST}", file=name, line=line, hint=FLAT)
             return
         except ValueError as error:
-            yield Problem(str(error), file=name, line=line, hint=_hint_of(error))
+            code, message, hint = _fault_of(error)
+            yield Problem(code, message, file=name, line=line, hint=hint)
             return
-        for message, hint in faults(row, scalars, numbers):
-            yield Problem(message, file=name, line=line, hint=hint)
+        for code, message, hint in faults(row, scalars, numbers):
+            yield Problem(code, message, file=name, line=line, hint=hint)
         place = _skip(text, end)
         if text[place : place + 1] == ",":
             place = _skip(text, place + 1)
             if text[place : place + 1] == "]":
                 hint = "no comma after the last result"
-                yield Problem("a comma before the end of the array", file=name, line=line, hint=hint)
+                yield Problem("file.not-json", "a comma before the end of the array", file=name, line=line, hint=hint)
                 return
         elif text[place : place + 1] != "]":
             break
@@ -253,7 +257,7 @@ def _array_problems(
             return
     line += text.count("\n", seen, place)
     message = "the array is cut off, or something in it or after it is not a result"
-    yield Problem(message, file=name, line=line, hint=hints.CUT_OFF)
+    yield Problem("file.cut-off", message, file=name, line=line, hint=hints.CUT_OFF)
 
 
 def _skip(text: str, place: int) -> int:
@@ -287,7 +291,7 @@ def _csv_problems(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
             if len(cells) != len(header):
                 message = f"found {len(cells)} fields, wanted {len(header)}"
                 quote = "put a field that contains a comma in double quotes"
-                yield Problem(message, file=file.name, line=reader.line_num, hint=quote)
+                yield Problem("row.field-count", message, file=file.name, line=reader.line_num, hint=quote)
                 continue
             try:
                 row = {
@@ -296,22 +300,23 @@ def _csv_problems(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
                     if cell != ""
                 }
             except _Refused as error:
-                yield Problem(str(error), file=file.name, line=reader.line_num, hint=error.hint)
+                yield Problem(error.code, str(error), file=file.name, line=reader.line_num, hint=error.hint)
                 continue
-            for message, hint in faults(row, scalars, numbers):
-                yield Problem(message, file=file.name, line=reader.line_num, hint=hint)
+            for code, message, hint in faults(row, scalars, numbers):
+                yield Problem(code, message, file=file.name, line=reader.line_num, hint=hint)
     except UnicodeDecodeError:
-        yield Problem("this is not UTF-8 text", file=file.name, hint="save the file as UTF-8")
+        yield Problem("file.not-utf8", "this is not UTF-8 text", file=file.name, hint="save the file as UTF-8")
     except csv.Error as error:
-        yield Problem(f"this is not CSV: {error}", file=file.name, line=reader.line_num, hint="is a quote left open?")
+        message, hint = f"this is not CSV: {error}", "is a quote left open?"
+        yield Problem("file.not-csv", message, file=file.name, line=reader.line_num, hint=hint)
 
 
 def _header_problem(name: str, header: Sequence[str]) -> Problem | None:
     message = duplicate_message(header)
     if message:
-        return Problem(message, file=name, line=1, hint=hints.DUPLICATE)
+        return Problem("row.duplicate-key", message, file=name, line=1, hint=hints.DUPLICATE)
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
-        return Problem("the header is one field", file=name, line=1, hint="wanted a comma between fields")
+        return Problem("file.not-csv", "the header is one field", name, 1, hint="wanted a comma between fields")
     return None
 
 
@@ -323,7 +328,7 @@ def _mixed_line_ends(name: str, text: str) -> Problem | None:
             wanted = wanted or found
             if found != wanted:
                 message = f"this line ends in {_LINE_ENDS[found]}, and those before it in {_LINE_ENDS[wanted]}"
-                return Problem(message, file=name, line=line, hint="save the file with one kind of line ends")
+                return Problem("file.not-csv", message, name, line, hint="save the file with one kind of line ends")
         line += found.count("\n") or found == "\r"
     return None
 
@@ -369,7 +374,7 @@ def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnR
     except (counting.Uncountable, duckdb.Error) as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(file.path, file.name)
         message = f"this is not a sound Parquet file: {reason}"
-        yield Problem(message, file=file.name, hint="was it written to its end?")
+        yield Problem("file.not-parquet", message, file=file.name, hint="was it written to its end?")
 
 
 def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
@@ -385,11 +390,11 @@ def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
             while rows := cursor.fetchmany(10_000):
                 for values in rows:
                     number += 1
-                    for message, hint in faults(dict(zip(names, values, strict=True)), scalars, numbers):
-                        yield Problem(f"row {number}: {message}", file=file.name, hint=hint)
+                    for code, message, hint in faults(dict(zip(names, values, strict=True)), scalars, numbers):
+                        yield Problem(code, f"row {number}: {message}", file=file.name, hint=hint)
         except (duckdb.Error, ValueError, TypeError) as error:
-            message, hint = hints.of_engine(error)
-            yield Problem(message, file=file.name, hint=hint or "was it written to its end?")
+            one = hints.of_engine(error)
+            yield replace(one, file=file.name, hint=one.hint or "was it written to its end?")
 
 
 _READERS = {"jsonl": _json_lines, "json": _json_array, "csv": _csv, "parquet": _parquet}

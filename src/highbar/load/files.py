@@ -52,7 +52,9 @@ def find_files(
     """
     if input_format is not None and input_format not in FORMATS and input_format not in importers.format_names():
         wanted = ", ".join((*FORMATS, *importers.format_names()))
-        raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
+        raise InputError(
+            Problem("option.unknown-format", f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}")
+        )
     problems: list[Problem] = []
     found: list[ResultsFile] = []
     # Some tools list in one file the others that belong to the run; a file may replace or complete another.
@@ -177,7 +179,7 @@ def _as_file(
     path: str, name: str, input_format: str | None, stack: ExitStack, guidance: foreign.Guidance
 ) -> ResultsFile:
     if not os.path.isfile(path):
-        raise InputError(Problem("not a regular file", file=path))
+        raise InputError(Problem("file.not-regular", "not a regular file", file=path))
     tool = _tool(path, path, input_format, guidance)
     if tool:
         file, _ = foreign.import_file(path, name, tool, _temporary(stack, suffix=".jsonl"), guidance)
@@ -226,11 +228,21 @@ def _form(path: str, input_format: str | None = None) -> tuple[Format, str | Non
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
         raise InputError(
-            Problem("this format is not supported", file=path, hint=f"{folders.WANTED}; or name it with --input-format")
+            Problem(
+                "file.unknown-format",
+                "this format is not supported",
+                file=path,
+                hint=f"{folders.WANTED}; or name it with --input-format",
+            )
         )
     if compression and format_ == "parquet":
         raise InputError(
-            Problem("a compressed Parquet file is not supported", file=path, hint="Parquet compresses by itself")
+            Problem(
+                "file.unknown-format",
+                "a compressed Parquet file is not supported",
+                file=path,
+                hint="Parquet compresses by itself",
+            )
         )
     return format_, compression
 
@@ -239,7 +251,7 @@ def file_named(path: str) -> ResultsFile:
     """One file with rows in any shape, to look at them. Raises InputError if neither we nor a mapping can read it."""
     if not os.path.isfile(path):
         what = "is a folder" if os.path.isdir(path) else "does not exist" if not os.path.exists(path) else "is no file"
-        raise InputError(Problem(f"{what}, wanted a file with results", file=path))
+        raise InputError(Problem("file.unknown-format", f"{what}, wanted a file with results", file=path))
     format_, compression = _form(path)
     if format_ == "json" and not _starts_with_object(path, compression, alone=True):
         format_ = _array_or_lines(path, format_, compression)
@@ -277,7 +289,9 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
         from highbar.load.missing_ids import missing_id  # only for a file that is refused
 
         message = "found one JSON object over many lines, which no known tool writes; wanted an array of results"
-        unread = Problem(message, file=path, line=1, hint="a mapping reads any other shape: --map FILE")
+        unread = Problem(
+            "file.not-json", message, file=path, line=1, hint="a mapping reads any other shape: --map FILE"
+        )
         raise InputError(missing_id(ResultsFile(os.path.realpath(path), path, "json", compression)) or unread)
     return "jsonl" if _starts_with_object(path, compression) else "json"
 
@@ -294,7 +308,7 @@ def _start_of(path: str, compression: str | None) -> bytes:
         with open(path, "rb") as stream:
             start = stream.read(4096)
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror}", file=path)) from error
     return unpacking.first_bytes(start, compression) if compression else start
 
 
@@ -314,7 +328,7 @@ def _from_stdin(
 
 def _copy_of_stdin(stdin: BinaryIO | None, stack: ExitStack) -> str:
     if stdin is None:
-        raise InputError(Problem("there is no standard input to read", file="-"))
+        raise InputError(Problem("file.standard-input", "there is no standard input to read", file="-"))
     copy = _temporary(stack, suffix=".results")
     # Read only what is there: a call that waits for a full block would not react to Ctrl-C.
     read = getattr(stdin, "read1", stdin.read)
@@ -338,7 +352,9 @@ def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:
         # By the user's file: each copy of ours has a path of its own.
         path = file.original or file.path
         if path in seen:
-            twice.append(Problem("this file is named twice", file=file.name, hint="each result counts once"))
+            twice.append(
+                Problem("file.twice", "this file is named twice", file=file.name, hint="each result counts once")
+            )
         seen.add(path)
     return twice
 

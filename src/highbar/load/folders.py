@@ -111,9 +111,9 @@ def expand(argument: str) -> Named:
     if os.path.exists(path):
         return Named(((argument, None),))
     if os.path.lexists(path):
-        raise InputError(Problem(_BROKEN, file=argument, hint=_LINK_HINT))
+        raise InputError(Problem("file.broken-link", _BROKEN, file=argument, hint=_LINK_HINT))
     if not glob.has_magic(argument):
-        raise InputError(Problem("no such file", file=argument, hint=similar_file(path)))
+        raise InputError(Problem("file.missing", "no such file", file=argument, hint=similar_file(path)))
     return _match_pattern(argument)
 
 
@@ -136,7 +136,7 @@ def _match_pattern(pattern: str) -> Named:
         notes += [named.note] if named.note else []
     found = [problem for problem in problems if problem]
     if not files and not found:
-        found = [Problem("no file matches this pattern", file=pattern)]
+        found = [Problem("file.missing", "no file matches this pattern", file=pattern)]
     if found:
         raise InputError(*found)
     return Named(tuple(files), "; ".join(notes) or None)
@@ -155,13 +155,13 @@ def _folders_in(pattern: str) -> Iterator[str]:
 def _folder_problem(path: str) -> Problem | None:
     """The problem if a pattern cannot search a folder, which glob would skip silently; else None."""
     if os.path.islink(path) and not os.path.exists(path):
-        return Problem(_BROKEN, file=path, hint=_LINK_HINT)
+        return Problem("file.broken-link", _BROKEN, file=path, hint=_LINK_HINT)
     if os.path.isdir(path):
         try:
             with os.scandir(path):
                 return None
         except OSError as error:
-            return Problem(f"cannot be read: {error.strerror}", file=path)
+            return Problem("file.unreadable", f"cannot be read: {error.strerror}", file=path)
     return None
 
 
@@ -179,18 +179,18 @@ class _FolderWalk(Struct):
         real = os.path.realpath(folder)
         if real in above:
             message = "this link leads back to a folder that it is in"
-            self.problems.append(Problem(message, file=folder, hint="remove the link"))
+            self.problems.append(Problem("file.broken-link", message, file=folder, hint="remove the link"))
             return
         try:
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
             if not hidden:
-                self.problems.append(Problem(f"cannot be read: {error.strerror}", file=folder))
+                self.problems.append(Problem("file.unreadable", f"cannot be read: {error.strerror}", file=folder))
             return
         if not entries and above and not hidden:
             hint = "results are missing, or remove the folder"
-            self.problems.append(Problem("this folder is empty", file=folder, hint=hint))
+            self.problems.append(Problem("file.no-results", "this folder is empty", file=folder, hint=hint))
         for entry in entries:
             if not entry.name.startswith(".") or entry.is_dir():
                 self._entry(entry, above | {real}, hidden=hidden or entry.name.startswith((".", "_")))
@@ -204,16 +204,16 @@ class _FolderWalk(Struct):
                 self.runs.append(of_run)
         elif not hidden and entry.is_file() and not is_results(entry.name) and re.search(_NEAR_FORMAT, entry.name):
             message, hint = "this looks like results, in a form that is not read", "unpack it, or move it elsewhere"
-            self.problems.append(Problem(message, file=entry.path, hint=hint))
+            self.problems.append(Problem("file.unknown-format", message, file=entry.path, hint=hint))
         elif hidden or (entry.is_file() and not is_results(entry.name)):
             self.left.append(entry.path)
         elif entry.is_file():
             linked = results_in(entry.path) if entry.is_symlink() else None
             (self.files if linked is None else self.runs).append(linked or entry.path)
         elif entry.is_symlink():
-            self.problems.append(Problem(_BROKEN, file=entry.path, hint=_LINK_HINT))
+            self.problems.append(Problem("file.broken-link", _BROKEN, file=entry.path, hint=_LINK_HINT))
         elif is_results(entry.name):
-            self.problems.append(Problem("not a regular file", file=entry.path))
+            self.problems.append(Problem("file.not-regular", "not a regular file", file=entry.path))
         else:
             self.left.append(entry.path)
 
@@ -226,7 +226,7 @@ def _folder(folder: str) -> Named:
     if walk.runs:
         return Named(((_only_run(folder, walk.runs, walk.files), None),), _note(folder, walk.left))
     if not walk.files:
-        raise InputError(Problem("no results file in this folder", file=folder, hint=WANTED))
+        raise InputError(Problem("file.no-results", "no results file in this folder", file=folder, hint=WANTED))
     return Named(tuple((path, folder) for path in walk.files), _note(folder, walk.left))
 
 
@@ -238,7 +238,7 @@ def _only_run(folder: str, runs: Sequence[str], others: Sequence[str]) -> str:
     beside = [os.path.relpath(other, folder) for other in others]
     message = f"this folder has {count(len(runs), 'run')} in it{', and other results' if others else ''}"
     hint = f"name the one that is meant: {os.path.dirname(runs[-1])}"
-    raise InputError(Problem(f"{message} ({some([*named, *beside], 5)})", folder, hint=hint))
+    raise InputError(Problem("run.mixed", f"{message} ({some([*named, *beside], 5)})", folder, hint=hint))
 
 
 def _note(folder: str, left: list[str]) -> str | None:

@@ -126,7 +126,7 @@ def _plain_copy(path: str, name: str, folder: str) -> str:
     except unpacking.Damaged as error:
         raise InputError(error.of_file(name)) from error
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror or error}", file=name)) from error
 
 
 def _unpack(path: str, name: str, folder: str, compression: str) -> str:
@@ -156,10 +156,12 @@ def _parquet_lines(path: str, name: str, folder: str) -> str:
     except (counting.Uncountable, duckdb.Error, ValueError) as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(path, name)
         message = f"this is not a sound Parquet file: {reason}"
-        raise InputError(Problem(message, file=name, hint="was it written to its end?")) from error
+        raise InputError(Problem("file.not-parquet", message, file=name, hint="was it written to its end?")) from error
     # DuckDB read the rows; the footer was read by our own code. A difference would be lost rows.
     if written != declared:
-        raise InputError(Problem(f"its footer declares {declared} rows, and {written} can be read", file=name))
+        raise InputError(
+            Problem("file.not-parquet", f"its footer declares {declared} rows, and {written} can be read", file=name)
+        )
     return copy
 
 
@@ -220,7 +222,10 @@ def _disagreement(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem:
     message = f"{scorer!r} judges in {one.name} and not in this file, where it gives nothing that is a verdict"
     listed = ", ".join(map(quoted, judges))
     return Problem(
-        message, file=other.name, hint=f"say it in the policy: judged_by: {{ {tool.replace('-', '_')}: [{listed}] }}"
+        "judge.several",
+        message,
+        file=other.name,
+        hint=f"say it in the policy: judged_by: {{ {tool.replace('-', '_')}: [{listed}] }}",
     )
 
 
@@ -229,7 +234,9 @@ def _refuse_no_verdict(report: Report, name: str, format_name: str) -> None:
     if report.judged_by and not report.judges:
         wanted = ", ".join(demand.scorer for demand in report.judged_by)
         message = f"the policy has {format_name} files judged by {wanted}, and their reader takes no such order"
-        raise InputError(Problem(message, file=name, hint=f"leave {format_name} out of judged_by"))
+        raise InputError(
+            Problem("judge.unknown-scorer", message, file=name, hint=f"leave {format_name} out of judged_by")
+        )
 
 
 def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from highbar.columns import BY_NAME, Form
+from highbar.errors import Problem
 
 CUT_OFF = "did the run end before it had written everything?"
 ONE_MARK = "another file was put behind this one: name both, or take the mark (EF BB BF) off the second"
@@ -32,17 +33,18 @@ def of_json(text: bytes) -> str | None:
     return None if start.startswith((b"{", b"[")) else "a .jsonl file has one JSON object per line"
 
 
-def of_engine(error: Exception) -> tuple[str, str | None]:
-    """The message and the hint for an error of DuckDB or another library about data that it cannot read."""
+def of_engine(error: Exception) -> Problem:
+    """The problem with data that DuckDB or another library cannot read."""
     text = str(error)
     first_line = text.splitlines()[0] if text else type(error).__name__
     if "Map keys must be unique" in text or "duplicate key" in text:
-        return "a key occurs twice in a map, or in an object", DUPLICATE
+        return Problem("row.duplicate-key", "a key occurs twice in a map, or in an object", hint=DUPLICATE)
     if "Invalid unicode" in text or "invalid UTF-8" in text:
-        return "a text is not UTF-8", "write text as UTF-8"
+        return Problem("file.not-utf8", "a text is not UTF-8", hint="write text as UTF-8")
     if "byte order mark" in text:
-        return "a byte order mark, which only the beginning of a file may have", ONE_MARK
-    return f"cannot be read: {first_line}", None
+        message = "a byte order mark, which only the beginning of a file may have"
+        return Problem("file.bad-character", message, hint=ONE_MARK)
+    return Problem("results.unreadable", f"cannot be read: {first_line}")
 
 
 def hint_for_value(column: str, value: object) -> str | None:

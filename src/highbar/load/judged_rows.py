@@ -205,4 +205,4 @@ def _judged(row: Mapping[str, Any], file: ResultsFile, *, strict: bool) -> Judge
             return None
         message = f"judged of {row.get('id')!r} cannot be read: {error}"
         hint = "highbar run writes this column; rename it if it is one of your own"
-        raise InputError(Problem(message, file.name, hint=hint)) from None
+        raise InputError(Problem("row.wrong-type", message, file.name, hint=hint)) from None

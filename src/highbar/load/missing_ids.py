@@ -36,8 +36,11 @@ def of_sample(sample: Sample, name: str) -> Problem:
         which = "no row" if sample.whole else f"none of the first {len(sample.rows):,} rows"
         what = f"{which} has an id, which names its scenario"
     if name == ROWS:
-        return Problem(f"{what}; the keys are {listed_fields(top)}", file=name, hint=_rename(guess_of(sample)))
+        return Problem(
+            "row.missing-id", f"{what}; the keys are {listed_fields(top)}", file=name, hint=_rename(guess_of(sample))
+        )
     return Problem(
+        "row.missing-id",
         f"{what}; the columns are {listed_fields(top)}",
         file=name,
         hint=f"this mapping is a guess. `{init_command(name)}` writes it, with a policy; then `{check_command(name)}`",
@@ -49,7 +52,7 @@ def of_table(rows: tuple[Mapping[str, Any], ...], package: str) -> Problem:
     """The problem of a data frame or a table with these first rows."""
     top = [field for field in read_fields(rows) if len(field.path) == 1]
     message = f"no row has an id, which names its scenario; the columns are {listed_fields(top)}"
-    return Problem(message, hint=_rename(guess_of(Sample(rows, whole=True)), package))
+    return Problem("row.missing-id", message, hint=_rename(guess_of(Sample(rows, whole=True)), package))
 
 
 def _rename(guess: Guess, package: str | None = None) -> str:

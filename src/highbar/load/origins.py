@@ -59,25 +59,27 @@ def _origin(text: str | None) -> RunOrigin | None:
         return None
     origin = read_origin(value)
     if origin is None:  # without a hint: the rows are read one by one, which finds the line
-        raise InputError(Problem("a row has a `highbar_run` that no run writes"))
+        raise InputError(Problem("row.wrong-type", "a row has a `highbar_run` that no run writes"))
     return origin
 
 
 def _mixed(unnamed: int) -> Iterator[Problem]:
     if unnamed:
         message = f"{count(unnamed, 'row')} without `highbar_run` beside rows of a run: these are not of that run"
-        yield Problem(message, hint="judge the rows of a run alone, as the run wrote them")
+        yield Problem("run.mixed", message, hint="judge the rows of a run alone, as the run wrote them")
 
 
 def _contradictions(rows: Mapping[RunOrigin, int]) -> Iterator[Problem]:
     """Rows that no run writes together."""
     for id_, number in Counter(origin.id for origin in rows).items():
         if number > 1:
-            yield Problem(f"the rows of the run {id_} contradict each other in `highbar_run`", hint=_FOLDER)
+            yield Problem(
+                "run.mixed", f"the rows of the run {id_} contradict each other in `highbar_run`", hint=_FOLDER
+            )
     for origin, number in rows.items():
         if number > origin.planned:
             message = f"{count(number, 'row')} of the run {origin.id}, which planned {origin.planned}"
-            yield Problem(message, hint=_FOLDER)
+            yield Problem("run.mixed", message, hint=_FOLDER)
     shards = [origin for origin in rows if origin.shard is not None]
     if shards and len(rows) > 1:
         yield from _shards_of_other_runs(rows, shards)
@@ -86,17 +88,23 @@ def _contradictions(rows: Mapping[RunOrigin, int]) -> Iterator[Problem]:
 def _shards_of_other_runs(rows: Iterable[RunOrigin], shards: Sequence[RunOrigin]) -> Iterator[Problem]:
     for origin in rows:
         if origin.shard is None:
-            yield Problem(f"rows of the run {origin.id}, which is no shard, beside rows of shards", hint=_FOLDER)
+            yield Problem(
+                "run.mixed", f"rows of the run {origin.id}, which is no shard, beside rows of shards", hint=_FOLDER
+            )
     unknown = [origin for origin in shards if origin.plan is None]
     if unknown:
         message = f"the shard {some_and_more([str(one.part) for one in unknown])} was run with changed files"
-        yield Problem(f"{message}: nothing says that all shards are of one version", hint="commit, then run all shards")
+        yield Problem(
+            "run.shards-differ",
+            f"{message}: nothing says that all shards are of one version",
+            hint="commit, then run all shards",
+        )
     else:
         yield from _other_plans(shards)
     numbers = Counter(str(origin.part) for origin in shards)
     for part, number in numbers.items():
         if number > 1:
-            yield Problem(f"the shard {part} is there {number} times", hint="each result counts once")
+            yield Problem("run.twice", f"the shard {part} is there {number} times", hint="each result counts once")
 
 
 def _other_plans(shards: Sequence[RunOrigin]) -> Iterator[Problem]:
@@ -104,23 +112,31 @@ def _other_plans(shards: Sequence[RunOrigin]) -> Iterator[Problem]:
         message = (
             "these shards are of different plans: another commit, suite, policy, agent, number of trials or shards"
         )
-        yield Problem(message, hint="run all shards of one commit, with the same settings")
+        yield Problem("run.shards-differ", message, hint="run all shards of one commit, with the same settings")
 
 
 def _parts(rows: Mapping[RunOrigin, int], *, subset: bool) -> Iterator[Problem]:
     """Rows that are not all of their run, or not of all of its suite."""
     for origin, number in rows.items():
         if origin.part == INTERRUPTED:
-            yield Problem(f"the run {origin.id} had not ended when it wrote these rows", hint="highbar run --resume")
+            yield Problem(
+                "run.unfinished",
+                f"the run {origin.id} had not ended when it wrote these rows",
+                hint="highbar run --resume",
+            )
         elif origin.part is not None and origin.shard is None and not subset:
             message = f"these rows are of a filtered run, {origin.id}; a part says nothing about the whole suite"
-            yield Problem(message, hint=f"run the whole suite; {_SUBSET}, and does not make it the whole")
+            yield Problem(
+                "run.partial", message, hint=f"run the whole suite; {_SUBSET}, and does not make it the whole"
+            )
         if number < origin.planned and not subset:
             message = f"{number} of the {count(origin.planned, 'row')} that the run {origin.id} planned are here"
-            yield Problem(f"{message}; a part says nothing about the whole suite", hint=f"{_FOLDER}; {_SUBSET}")
+            yield Problem(
+                "run.partial", f"{message}; a part says nothing about the whole suite", hint=f"{_FOLDER}; {_SUBSET}"
+            )
     if len(rows) > 1 and not any(origin.shard for origin in rows) and not subset:
         message = f"these rows are of several runs: {some_and_more([origin.id for origin in rows])}"
-        yield Problem(message, hint="judge one run at a time")
+        yield Problem("run.several", message, hint="judge one run at a time")
 
 
 def _missing_shards(rows: Iterable[RunOrigin], *, subset: bool) -> Iterator[Problem]:
@@ -128,7 +144,9 @@ def _missing_shards(rows: Iterable[RunOrigin], *, subset: bool) -> Iterator[Prob
     missing = [f"{k}/{of}" for of in {of for _, of in there} for k in range(1, of + 1) if (k, of) not in there]
     if missing and not subset:
         message = f"the rows of the shard {some_and_more(missing)} are missing"
-        yield Problem(f"{message}; a part says nothing about the whole suite", hint=f"add them; {_SUBSET}")
+        yield Problem(
+            "run.partial", f"{message}; a part says nothing about the whole suite", hint=f"add them; {_SUBSET}"
+        )
 
 
 def _of_another_suite(results: Results, rows: Iterable[RunOrigin]) -> Iterator[Problem]:
@@ -143,7 +161,7 @@ def _of_another_suite(results: Results, rows: Iterable[RunOrigin]) -> Iterator[P
     if others and not suite.lists_only:
         message = f"the rows of the run {some_and_more(others)} were graded by another version of the suite"
         hint = f"highbar grade grades recorded answers anew by {policy.suite.file}"
-        yield Problem(f"{message} than {policy.suite.file} is now", hint=hint)
+        yield Problem("run.other-suite", f"{message} than {policy.suite.file} is now", hint=hint)
 
 
 def _part_notes(rows: Mapping[RunOrigin, int]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from highbar.errors import Problem
 from highbar.load import unpacking
 from highbar.load.counting import LONGEST_RESULT
 from highbar.load.explain import open_file
-from highbar.model import ResultsFile
+from highbar.model import Place, ResultsFile
 
 MOST_PLACES = 5
 """Lines in one message."""
@@ -45,7 +45,7 @@ def locate_duplicates(
 def _with_lines(problem: Problem, places: list[tuple[ResultsFile, int]]) -> Problem:
     file, line = places[min(1, len(places) - 1)]  # the second: the first alone would be valid
     message = f"{problem.message}: {_list_places(places)}"
-    return Problem(message, file.name, None if file.imported else line, hint=problem.hint)
+    return Problem(problem.code, message, file.name, None if file.imported else line, hint=problem.hint)
 
 
 def _list_places(places: list[tuple[ResultsFile, int]]) -> str:
@@ -101,7 +101,7 @@ def _of_table(text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
             line = reader.line_num + 1
 
 
-def locate_text(files: Sequence[ResultsFile], text: str) -> Problem:
+def locate_text(files: Sequence[ResultsFile], text: str) -> Place:
     """The place where a key or a value first occurs: its file, and its line if the file has lines."""
     # Both as JSON escapes it and as it is: a writer may do either.
     wanted = json.dumps(text)[1:-1].encode(), text.encode("utf-8", "backslashreplace")
@@ -111,5 +111,5 @@ def locate_text(files: Sequence[ResultsFile], text: str) -> Problem:
         with open_file(file) as stream, suppress(unpacking.Damaged):
             for number, line in enumerate(stream, 1):
                 if any(form in line for form in wanted):
-                    return Problem("", file=file.name, line=None if file.imported else number)
-    return Problem("", file=files[0].name if files else None)
+                    return Place(file.name, None if file.imported else number)
+    return Place(files[0].name if files else None)

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from highbar import measure
 from highbar import policy as policies
 from highbar.catalogue import near_category
@@ -16,7 +18,7 @@ from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.load import accounts, hints
 from highbar.load.results import Results
-from highbar.model import Policy
+from highbar.model import Place, Policy
 from highbar.model.requests import ColumnRange
 
 MOST_NEAR_MISSES = 20
@@ -72,7 +74,9 @@ def _explains_itself(error: InputError) -> bool:
 def _explain(error: Exception, results: Results) -> InputError:
     limit = results.engine.memory_limit
     if limit and type(error).__name__ == "OutOfMemoryException":  # without a limit it is a fault of the machine
-        return InputError(Problem(f"{limit} are not enough for these results", hint="give more with --memory-limit"))
+        return InputError(
+            Problem("machine.memory", f"{limit} are not enough for these results", hint="give more with --memory-limit")
+        )
     # Damage comes first: it explains every fault that the rows of such a file seem to have.
     problems = accounts.damaged_files(results.accounts()) or _row_problems(results)
     if problems:
@@ -81,8 +85,7 @@ def _explain(error: Exception, results: Results) -> InputError:
         return _with_places(error, results)
     if type(error).__name__ not in OF_THE_RESULTS:
         raise error
-    message, hint = hints.of_engine(error)
-    return InputError(Problem(message, file=results.only_file, hint=hint))
+    return InputError(replace(hints.of_engine(error), file=results.only_file))
 
 
 def _with_places(error: InputError, results: Results) -> InputError:
@@ -97,9 +100,7 @@ def _with_places(error: InputError, results: Results) -> InputError:
     name = results.only_file
     if name is None:
         return error
-    return InputError(
-        *(Problem(p.message, p.file or name, p.line, p.column, p.hint, p.excerpt, p.example) for p in error.problems)
-    )
+    return InputError(*(replace(one, file=one.file or name) for one in error.problems))
 
 
 def _row_problems(results: Results) -> tuple[Problem, ...]:
@@ -127,12 +128,17 @@ def refuse_columns(results: Results, columns: Sequence[str]) -> None:
     policy = results.policy
     known = [*(column.name for column in COLUMNS if column.kind != "origin"), JUDGED]
     problems = [
-        Problem(f"the columns {first!r} and {second!r} differ only in case", file=_place(results, first).file)
+        Problem(
+            "row.duplicate-key",
+            f"the columns {first!r} and {second!r} differ only in case",
+            file=_place(results, first).file,
+        )
         for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))
         if first.casefold() == second.casefold()
     ]
     problems += [
         Problem(
+            "row.other-case",
             f"the columns {column!r} and {name!r}, which the policy names, differ only in case",
             file=_place(results, column).file,
             hint=hints.ONE_SPELLING,
@@ -142,7 +148,12 @@ def refuse_columns(results: Results, columns: Sequence[str]) -> None:
         if column != name and column.casefold() == name.casefold() and name.startswith("tags.") and name not in columns
     ]
     problems += [
-        Problem("a column without a name", file=_place(results, name).file, hint="name it, or leave it out")
+        Problem(
+            "results.unnamed-column",
+            "a column without a name",
+            file=_place(results, name).file,
+            hint="name it, or leave it out",
+        )
         for name in columns
         if not name.removeprefix("tags.").strip()
     ]
@@ -183,7 +194,9 @@ def _near_misses(
             place = _place(results, name)
             key = {"column": "allow_columns", "category": "allow_categories"}[what]
             hint = f"did you mean {meant!r}? If not, name it in the policy's {key}"
-            problems.append(Problem(f"unknown {what} {name!r}", file=place.file, line=place.line, hint=hint))
+            problems.append(
+                Problem("results.unknown-name", f"unknown {what} {name!r}", file=place.file, line=place.line, hint=hint)
+            )
     return problems
 
 
@@ -193,7 +206,7 @@ def _near_tag(what: str, name: str) -> str | None:
     return f"tags.{tag}" if what == "column" and dot and near_miss(prefix, ("tags",)) else None
 
 
-def _place(results: Results, text: str) -> Problem:
+def _place(results: Results, text: str) -> Place:
     """A problem without a message, at the file and line where a text first occurs."""
     from highbar.load import places  # only for refused columns or categories
 

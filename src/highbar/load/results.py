@@ -77,7 +77,7 @@ def open_results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]
     elif job.engine.reads_paths:
         if guidance.mapping is not None:
             hint = "highbar import map writes the rows that Spark can read"
-            raise InputError(Problem("Spark does not read by a mapping", hint=hint))
+            raise InputError(Problem("spark.cannot-read", "Spark does not read by a mapping", hint=hint))
         yield replace(found, paths=_engine_paths(job.results, subset=job.wants.subset))
     else:
         with ExitStack() as stack:

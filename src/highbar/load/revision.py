@@ -50,7 +50,9 @@ class Revision(Struct, frozen=True):
         found = self.inside(file)
         if found is None:
             message = f"is outside the repository {self.root}, so {self.ref} does not have it"
-            raise InputError(Problem(message, str(file), hint="name one that is under version control"))
+            raise InputError(
+                Problem("ref.outside-repository", message, str(file), hint="name one that is under version control")
+            )
         return found
 
     def inside(self, file: Path | str) -> str | None:
@@ -62,7 +64,7 @@ class Revision(Struct, frozen=True):
         inside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
         if posixpath.isabs(inside) or inside.split("/")[0] == "..":
             message = f"names {name}, which is outside the repository, so it cannot be read as it was"
-            raise InputError(Problem(message, self.name(path)))
+            raise InputError(Problem("ref.outside-repository", message, self.name(path)))
         return inside
 
     def folders(self) -> list[str]:
@@ -107,15 +109,17 @@ class Revision(Struct, frozen=True):
         mode, kind, digest = (part.decode("ascii") for part in entry.groups())
         if kind != "blob" or mode not in _FILE_MODE:
             hint = _PLAIN if mode == _LINK else None
-            raise InputError(Problem("is no plain file there", self.name(path), hint=hint))
+            raise InputError(Problem("ref.not-a-file", "is no plain file there", self.name(path), hint=hint))
         done = run_git(*where, "cat-file", "blob", digest)
         if done.returncode:
             hint = f"git fetch --refetch --no-filter origin {self.ref.removeprefix('origin/')}"
-            raise InputError(Problem("its content is not in this clone", self.name(path), hint=hint))
+            raise InputError(Problem("ref.not-fetched", "its content is not in this clone", self.name(path), hint=hint))
         content = _from_lfs(done.stdout, where)
         if content is None:
             hint = f"git lfs fetch origin {self.ref.removeprefix('origin/')}"
-            raise InputError(Problem("is kept by Git LFS, and was not fetched", self.name(path), hint=hint))
+            raise InputError(
+                Problem("file.git-lfs", "is kept by Git LFS, and was not fetched", self.name(path), hint=hint)
+            )
         return content
 
     def read(self, path: str) -> Path:
@@ -186,7 +190,7 @@ class Revision(Struct, frozen=True):
         if done.returncode:
             hint = f"git submodule update --init {inside}, then git -C {inside} fetch origin {commit}"
             message = f"is in the submodule {inside}, of which the commit {commit[:12]} is not here"
-            raise InputError(Problem(message, self.name(path), hint=hint))
+            raise InputError(Problem("ref.submodule", message, self.name(path), hint=hint))
         return where, done.stdout
 
     def submodule(self, path: str) -> str | None:
@@ -202,8 +206,10 @@ class Revision(Struct, frozen=True):
         """The problem that nothing was there: it may have been behind a link."""
         link = self._above(path, _LINK)
         if link is not None:
-            return Problem(f"is behind {link}, which is a link at {self.ref}", path, hint=_PLAIN)
-        return Problem(f"is not there at {self.ref}", path, hint=hint or f"git show {self.name(path)}")
+            return Problem("ref.not-a-file", f"is behind {link}, which is a link at {self.ref}", path, hint=_PLAIN)
+        return Problem(
+            "ref.file-missing", f"is not there at {self.ref}", path, hint=hint or f"git show {self.name(path)}"
+        )
 
 
 def path_below(root: Path, file: Path | str) -> str | None:
@@ -240,7 +246,9 @@ def place_in_outer_repository() -> str | None:
 def revision_at(ref: str, folder: Path) -> Revision:
     """The repository around the working folder as it was at `ref`. Raises InputError if git does not know the ref."""
     if _NOT_A_REF.search(ref):
-        raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
+        raise InputError(
+            Problem("ref.unknown", f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit")
+        )
     root = Path(os.fsdecode(read_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
     _refuse_a_submodule(root, ref)
     done = run_git("rev-parse", "--verify", f"{ref}^{{commit}}")
@@ -249,10 +257,16 @@ def revision_at(ref: str, folder: Path) -> Revision:
         # A shallow clone of one branch knows no other one of origin, unless it is told where to keep it.
         where = f":refs/remotes/{ref}" if branch != ref else ""
         hint = f"is it fetched? git fetch origin {branch}{where}"
-        raise InputError(Problem(f"--against-ref {ref}: there is no such branch, tag or commit", hint=hint))
+        raise InputError(
+            Problem("ref.unknown", f"--against-ref {ref}: there is no such branch, tag or commit", hint=hint)
+        )
     if b"ambiguous" in done.stderr:
         hint = f"write refs/heads/{ref}, refs/tags/{ref}, or the commit itself"
-        raise InputError(Problem(f"--against-ref {ref} is ambiguous: it is the name of more than one thing", hint=hint))
+        raise InputError(
+            Problem(
+                "ref.unknown", f"--against-ref {ref} is ambiguous: it is the name of more than one thing", hint=hint
+            )
+        )
     return Revision(ref, done.stdout.decode("ascii").strip(), root, folder)
 
 
@@ -262,7 +276,7 @@ def _refuse_a_submodule(root: Path, ref: str) -> None:
     if around:
         message = f"--against-ref {ref}: this is the submodule {root}, whose {ref} is not that of {around}"
         hint = f"keep the policy in {around}, and run from there; or check out the submodule by itself"
-        raise InputError(Problem(message, hint=hint))
+        raise InputError(Problem("ref.submodule", message, hint=hint))
 
 
 def _folders_above(name: str) -> Iterator[str]:
@@ -318,7 +332,7 @@ def read_git(*arguments: str, stdin: bytes = b"") -> bytes:
     if done.returncode:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
         hint = "run it inside a git repository" if "not a git repository" in reason else None
-        raise InputError(Problem(f"--against-ref: git {arguments[0]} failed: {reason}", hint=hint))
+        raise InputError(Problem("git.failed", f"--against-ref: git {arguments[0]} failed: {reason}", hint=hint))
     return done.stdout
 
 
@@ -342,7 +356,7 @@ def run_git(*arguments: str, stdin: bytes = b"", into: BinaryIO | None = None) -
             env=environment,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(Problem(f"--against-ref: git could not be run: {error}")) from None
+        raise InputError(Problem("git.failed", f"--against-ref: git could not be run: {error}")) from None
 
 
 def ask_git(*arguments: str) -> bytes | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from highbar.columns import COLUMNS, Column, Form
+from highbar.columns import BY_NAME, COLUMNS, Column, Form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.duplicate_names import duplicate_message
@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # few results have decimals
     from decimal import Decimal
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_EACH_ONCE = "wanted each name once, in any case"
+_NAMED_TAGS = "wanted a name for every tag"
 LARGEST_WHOLE = 2**63 - 1
 """The largest whole number of 64 bits, in which the engine sums."""
 
@@ -116,7 +118,7 @@ def _marked(key: str) -> Callable[[object], str | None]:
             isinstance(i, Mapping) and isinstance(i.get("name"), str) and isinstance(i.get(key), bool) for i in value
         )
         if sound and len({i["name"].casefold() for i in value}) < len(value):
-            return "wanted each name once, in any case"
+            return _EACH_ONCE
         return None if sound else wanted
 
     return check
@@ -148,8 +150,36 @@ def exact_number(value: Decimal) -> int | float:
     number = float(value)
     if value.is_finite() and type(value)(repr(number)) != value:
         hint = "round it before, or write it as text in a column of your own"
-        raise InputError(Problem(f"the decimal {value} has more digits than a number of JSON can hold", hint=hint))
+        raise InputError(
+            Problem(
+                "file.too-many-digits", f"the decimal {value} has more digits than a number of JSON can hold", hint=hint
+            )
+        )
     return number
+
+
+def _code(form: Form, value: object, wanted: str) -> str:
+    """The kind of a value that its column does not take: of another type, or one that no result can have."""
+    if wanted == _EACH_ONCE:
+        return "row.duplicate-key"
+    if form in ("number", "whole"):
+        return _code_of_number(value, whole=form == "whole")
+    of_right_type = (
+        isinstance(value, str)
+        if form in ("id", "outcome")
+        else isinstance(value, int) and not isinstance(value, bool)
+        if form == "count"
+        else wanted == _NAMED_TAGS
+    )
+    return "row.wrong-value" if of_right_type else "row.wrong-type"
+
+
+def _code_of_number(value: object, *, whole: bool = False) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "row.not-finite"
+    if isinstance(value, str) and value.strip().casefold().lstrip("+-") in ("nan", "inf", "infinity"):
+        return "row.not-finite"  # a CSV file has only texts
+    return "row.wrong-value" if isinstance(value, int) or (_is_number(value) and not whole) else "row.wrong-type"
 
 
 def _duplicate_inside(value: object) -> str | None:
@@ -189,7 +219,7 @@ def _other_case(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[str]
 def _tags(value: object) -> str | None:
     sound = isinstance(value, Mapping) and all(tag is None or isinstance(tag, str) for tag in value.values())
     if sound and isinstance(value, Mapping) and not all(str(name).strip(" ") for name in value):
-        return "wanted a name for every tag"
+        return _NAMED_TAGS
     return None if sound else "wanted {name: text}"
 
 
@@ -240,29 +270,32 @@ CHECKS = {
 
 def faults(
     row: object, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
-) -> Iterator[tuple[str, str | None]]:
-    """What is wrong with a row, each with a hint or None. `scalars` are columns to slice by, `numbers` are measured."""
+) -> Iterator[tuple[str, str, str | None]]:
+    """Each fault of a row: code, message, hint or None. `scalars` are columns to slice by, `numbers` are measured."""
     if not isinstance(row, Mapping):
-        yield f"found {shown(row)}, wanted an object with the columns of one result", hints.ONE_RESULT
+        message = f"found {shown(row)}, wanted an object with the columns of one result"
+        yield "row.not-an-object", message, hints.ONE_RESULT
         return
     if row.get("id") is None:
-        yield "this result has no id", "every result names its scenario in `id`"
+        yield "row.missing-id", "this result has no id", "every result names its scenario in `id`"
     for column, check in CHECKS.items():
         value = row.get(column)
         wanted = None if value is None else check(value)
         if wanted:
-            yield f"{column}: found {shown(value)}, {wanted}", hints.hint_for_value(column, value)
-    yield from ((message, hints.DUPLICATE) for message in _duplicate_messages(row))
-    yield from ((message, hints.ONE_SPELLING) for message in _other_case(row, scalars))
+            message = f"{column}: found {shown(value)}, {wanted}"
+            yield _code(BY_NAME[column].form, value, wanted), message, hints.hint_for_value(column, value)
+    yield from (("row.duplicate-key", message, hints.DUPLICATE) for message in _duplicate_messages(row))
+    yield from (("row.other-case", message, hints.ONE_SPELLING) for message in _other_case(row, scalars))
     for column in scalars:
         if isinstance(row.get(column), Mapping | list | tuple):
             message = f"{column}: found {shown(row.get(column))}, wanted text or a number to slice by"
-            yield message, "slice by a column that has one value for each scenario"
+            yield "select.column", message, "slice by a column that has one value for each scenario"
     for range_ in numbers:
         value = row.get(range_.column)
         wanted = None if value is None else _outside(value, range_, row)
         if wanted:
-            yield f"{range_.column}: found {shown(value)}, {wanted}", hints.of_number(value)
+            message = f"{range_.column}: found {shown(value)}, {wanted}"
+            yield _code_of_number(value), message, hints.of_number(value)
 
 
 def _outside(value: Any, range_: ColumnRange, row: Mapping[str, Any]) -> str | None:

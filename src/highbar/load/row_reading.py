@@ -32,7 +32,9 @@ def read_rows(file: ResultsFile) -> Iterator[Row]:
     except InputError:
         raise
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=file.name)) from error
+        raise InputError(
+            Problem("file.unreadable", f"cannot be read: {error.strerror or error}", file=file.name)
+        ) from error
     except (ValueError, RecursionError, csv.Error):
         raise _refusal(file) from None
 
@@ -43,12 +45,12 @@ def _refuse_deep(row: Row, file: ResultsFile) -> None:
         refuse_depth(row)
     except Unreadable:
         message = f"the row of {str(row.get('id'))[:60]!r} is nested deeper than {DEEPEST_VALUE} levels"
-        raise InputError(Problem(message, file=file.name, hint=explain.FLAT)) from None
+        raise InputError(Problem("file.too-deep", message, file=file.name, hint=explain.FLAT)) from None
 
 
 def _refusal(file: ResultsFile) -> InputError:
     """The refusal of a file that cannot be read, with lines."""
-    unknown = Problem("this file cannot be read as results", file=file.name)
+    unknown = Problem("results.unreadable", "this file cannot be read as results", file=file.name)
     return InputError(*(explain.first_problems((file,)) or (unknown,)))
 
 

@@ -59,16 +59,23 @@ def read_results(path: str, *, subset: bool, with_others: bool = False) -> Resul
     document = read_run_document(Path(folder))
     again = f"highbar run --resume {shlex.quote(folder)} continues it"
     if not document.is_finished:
-        raise InputError(Problem(f"the run has not ended: its state is {document.state}", folder, hint=again))
+        raise InputError(
+            Problem("run.unfinished", f"the run has not ended: its state is {document.state}", folder, hint=again)
+        )
     if not os.path.isfile(path):
         raise InputError(
-            Problem("the run has no results", path, hint=f"highbar run --resume {shlex.quote(folder)} writes them")
+            Problem(
+                "run.unfinished",
+                "the run has no results",
+                path,
+                hint=f"highbar run --resume {shlex.quote(folder)} writes them",
+            )
         )
     is_part = not document.whole and not with_others
     if is_part and not subset:
         message = f"this run was filtered: {_part(document)}; a part says nothing about the whole suite"
         hint = "run the whole suite; --subset judges the part alone, and does not make it the whole"
-        raise InputError(Problem(message, folder, hint=hint))
+        raise InputError(Problem("run.partial", message, folder, hint=hint))
     notes = tuple(f"{folder}: {note}" for note in _notes(document, is_part=is_part))
     recorded = document.results.sha256
     return ResultsFile(os.path.realpath(path), path, "jsonl", notes=notes, recorded=recorded, is_part=is_part)
@@ -95,7 +102,7 @@ def check_command(paths: Sequence[str]) -> str | None:
 
 def not_whole(folder: str, why: str) -> Problem:
     """The problem if a command needs all scenarios of a run that stopped early."""
-    return Problem(f"the run stopped early, and {why}", folder, hint=run_the_rest(folder))
+    return Problem("run.stopped-early", f"the run stopped early, and {why}", folder, hint=run_the_rest(folder))
 
 
 def run_the_rest(folder: str) -> str:
@@ -130,7 +137,7 @@ def refuse_another_suite(path: str, suite: str) -> None:
         message = f"this run was graded by another version of the suite than {suite} is now"
         resume = f"highbar run --resume {shlex.quote(folder)} --rerun-changed"
         hint = f"{resume} runs scenarios that changed, and grades the others anew"
-        raise InputError(Problem(message, folder, hint=hint))
+        raise InputError(Problem("run.other-suite", message, folder, hint=hint))
 
 
 def is_graded_by(suite: str, sha256: str, digest: str) -> bool:
@@ -196,9 +203,11 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True, subset: bool = F
         _refuse_other_plans([documents[path] for path in found], [str(_folder(path)) for path in found])
         return {}
     others = [
-        Problem("this is no shard, and cannot be judged with shards", path) for path in paths if path not in found
+        Problem("run.shards-differ", "this is no shard, and cannot be judged with shards", path)
+        for path in paths
+        if path not in found
     ]
-    others += [] if is_alone else [Problem("standard input cannot be judged with shards")]
+    others += [] if is_alone else [Problem("file.standard-input", "standard input cannot be judged with shards")]
     first = documents[next(iter(found))]
     of_others = [problem for path in found for problem in _other_run_problems(path, documents[path], first)]
     # Which shards are missing can be said only if all the others are of one run.
@@ -229,20 +238,32 @@ def _other_run_problems(path: str, document: RunDocument, first: RunDocument) ->
     chosen = document.chosen
     if chosen.only or chosen.category or chosen.limit is not None:
         yield Problem(
-            "this shard was filtered, too: a part of it says nothing about the whole suite", folder, hint=_ALL
+            "run.partial",
+            "this shard was filtered, too: a part of it says nothing about the whole suite",
+            folder,
+            hint=_ALL,
         )
     if document.suite.digest != first.suite.digest:
-        yield Problem("this is a shard of another suite, or of another version of it", folder, hint=_ALL)
+        yield Problem(
+            "run.shards-differ", "this is a shard of another suite, or of another version of it", folder, hint=_ALL
+        )
     if shard is not None and of is not None and shard[1] != of[1]:
-        yield Problem(f"this is a shard of {shard[1]}, and the first one of {of[1]}", folder, hint=_ALL)
+        yield Problem(
+            "run.shards-differ", f"this is a shard of {shard[1]}, and the first one of {of[1]}", folder, hint=_ALL
+        )
     if _agent(document) != _agent(first):
-        yield Problem("another agent was run, or one with other settings", folder, hint=_ALL)
+        yield Problem("run.shards-differ", "another agent was run, or one with other settings", folder, hint=_ALL)
     judges = [judge for judge in (first.judge, document.judge) if judge is not None]
     if len({judge.prompt for judge in judges}) > 1 or len({name for judge in judges for name in judge.by}) > 1:
-        yield Problem("another judge judged this shard, or by other statements", folder, hint=_ALL)
+        yield Problem("run.shards-differ", "another judge judged this shard, or by other statements", folder, hint=_ALL)
     versions = {document.agent.version, first.agent.version} - {None}  # an empty shard may not know its version
     if len(versions) > 1:
-        yield Problem(f"two versions of the agent were run: {' and '.join(map(str, versions))}", folder, hint=_ALL)
+        yield Problem(
+            "run.shards-differ",
+            f"two versions of the agent were run: {' and '.join(map(str, versions))}",
+            folder,
+            hint=_ALL,
+        )
 
 
 def _refuse_other_plans(shards: Sequence[RunDocument], named: Sequence[str]) -> None:
@@ -250,7 +271,9 @@ def _refuse_other_plans(shards: Sequence[RunDocument], named: Sequence[str]) -> 
     if len(shards) < 2:
         return
     problems = [
-        Problem("this shard was run with files that differ from the commit", folder, hint=_ONE_COMMIT)
+        Problem(
+            "run.shards-differ", "this shard was run with files that differ from the commit", folder, hint=_ONE_COMMIT
+        )
         for folder, one in zip(named, shards, strict=True)
         if one.changed
     ]
@@ -259,11 +282,13 @@ def _refuse_other_plans(shards: Sequence[RunDocument], named: Sequence[str]) -> 
             commits = " and ".join(
                 commit[:10] if commit else "an unknown one" for commit in (shards[0].commit, one.commit)
             )
-            problems.append(Problem(f"these shards are of two commits, {commits}", folder, hint=_ONE_COMMIT))
+            problems.append(
+                Problem("run.shards-differ", f"these shards are of two commits, {commits}", folder, hint=_ONE_COMMIT)
+            )
         if one.suite.digest != shards[0].suite.digest or _agent(one) != _agent(shards[0]):
-            problems.append(Problem("these shards are of two suites or agents", folder, hint=_ALL))
+            problems.append(Problem("run.shards-differ", "these shards are of two suites or agents", folder, hint=_ALL))
         if _policy(one) != _policy(shards[0]):
-            problems.append(Problem("these shards were run under two policies", folder, hint=_ALL))
+            problems.append(Problem("run.shards-differ", "these shards were run under two policies", folder, hint=_ALL))
     if problems:
         raise InputError(*problems)
 
@@ -282,13 +307,15 @@ def _missing_shards(found: Mapping[str, tuple[int, int]]) -> Iterator[Problem]:
     for path, (number, _) in found.items():
         if number in seen:
             message = f"shard {number} of {count} is named twice, {seen[number]} is it too"
-            yield Problem(message, str(_folder(path)), hint="each result counts once")
+            yield Problem("run.twice", message, str(_folder(path)), hint="each result counts once")
         seen[number] = str(_folder(path))
     missing = [str(number) for number in range(1, count + 1) if number not in seen]
     if missing:
         many = len(missing) > 1
         message = f"shard{'s' if many else ''} {some_and_more(missing)} of {count} {'are' if many else 'is'} missing"
-        yield Problem(f"{message}; a part says nothing about the whole suite", next(iter(seen.values())), hint=_ALL)
+        yield Problem(
+            "run.partial", f"{message}; a part says nothing about the whole suite", next(iter(seen.values())), hint=_ALL
+        )
 
 
 def _folder(path: str) -> Path:

@@ -25,7 +25,7 @@ def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) ->
     seen = {os.path.realpath(path) for path in read}
     hint = "check without --engine spark, or name the files themselves"
     left = [
-        Problem("Spark does not read this file", file=path, hint=hint)
+        Problem("spark.cannot-read", "Spark does not read this file", file=path, hint=hint)
         for argument in paths
         for path in _files_of(argument)
         if os.path.realpath(path) not in seen

@@ -40,7 +40,7 @@ def accept(results: object) -> Table:
         return _of_arrow(results)
     if hasattr(type(results), "__arrow_c_stream__") and not _is(results, "polars", "Series"):
         return _of_arrow(_as_arrow(results))
-    raise InputError(Problem(f"found {_type_name(results)}, {WANTED}", hint=_hint(results)))
+    raise InputError(Problem("call.wrong-type", f"found {_type_name(results)}, {WANTED}", hint=_hint(results)))
 
 
 def is_iterable(results: object) -> TypeGuard[Iterable[object]]:
@@ -63,7 +63,7 @@ def records(results: object) -> list[object]:
     if hasattr(table, "to_table"):  # a data set
         table = _call(table.to_table)
     if not hasattr(table, "to_pylist"):
-        raise InputError(Problem(f"found {_type_name(results)}, {WANTED}", hint=_hint(results)))
+        raise InputError(Problem("call.wrong-type", f"found {_type_name(results)}, {WANTED}", hint=_hint(results)))
     return list(_call(table.to_pylist))
 
 
@@ -79,11 +79,18 @@ def line(number: int, row: object) -> str:
         )
         return f"{{{', '.join(values)}}}\n"
     except InputError as error:
-        problems = (Problem(f"row {number}: {one.message}", file="<rows>", hint=one.hint) for one in error.problems)
+        problems = (replace(one, message=f"row {number}: {one.message}", file="<rows>") for one in error.problems)
         raise InputError(*problems) from error
     except (TypeError, ValueError, RecursionError) as error:
         hint = "NaN and infinities are not results: leave the column out, or write None"
-        raise InputError(Problem(f"row {number}: {error}", file="<rows>", hint=hint)) from error
+        raise InputError(Problem(_code_of(error), f"row {number}: {error}", file="<rows>", hint=hint)) from error
+
+
+def _code_of(error: Exception) -> str:
+    """The code of a value that `json` refuses: NaN and infinities are a ValueError, what JSON lacks is a TypeError."""
+    if isinstance(error, RecursionError):
+        return "file.too-deep"
+    return "row.not-finite" if isinstance(error, ValueError) else "row.wrong-type"
 
 
 def _of_row(column: str) -> Callable[[Any], object]:
@@ -136,14 +143,16 @@ def _refuse_names(names: Sequence[object]) -> None:
     """Refuse columns whose names are not text, or are the same."""
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
-        raise InputError(Problem(f"the column name {odd[0]!r} is not text", hint="name every column"))
+        raise InputError(
+            Problem("results.unnamed-column", f"the column name {odd[0]!r} is not text", hint="name every column")
+        )
     refuse_duplicate_columns([str(name) for name in names])
 
 
 def _refuse_unnamed(names: Sequence[str]) -> None:
     """Refuse a column without a name: the engine would make one up."""
     if any(not name.strip() for name in names):
-        raise InputError(Problem("a column without a name", hint="name it, or leave it out"))
+        raise InputError(Problem("results.unnamed-column", "a column without a name", hint="name it, or leave it out"))
 
 
 def _of_pandas(frame: Any) -> Table:
@@ -178,7 +187,11 @@ def _json(value: object, column: str, row: int) -> str | None:
         problems = (replace(one, message=f"row {row}: {column}: {one.message}") for one in error.problems)
         raise InputError(*problems) from error
     except (TypeError, ValueError, RecursionError) as error:
-        problem = Problem(f"row {row}: {column}: found {_type_name(value)}: {error}", hint="wanted what JSON can say")
+        problem = Problem(
+            _code_of(error),
+            f"row {row}: {column}: found {_type_name(value)}: {error}",
+            hint="wanted what JSON can say",
+        )
         raise InputError(problem) from error
 
 
@@ -209,7 +222,11 @@ def _of_polars(frame: Any) -> Table:
     for name, type_ in frame.schema.items():
         if type_ == pl.Object:
             raise InputError(
-                Problem(f"the column {name!r} holds Python objects", hint="give the column a type, or drop it")
+                Problem(
+                    "row.wrong-type",
+                    f"the column {name!r} holds Python objects",
+                    hint="give the column a type, or drop it",
+                )
             )
     _refuse_unnamed(frame.columns)
     _refuse_polars_fields(frame.schema.items())
@@ -277,7 +294,9 @@ def _as_arrow(results: object) -> Any:
         import pyarrow as pa  # only for objects of other libraries
     except ImportError as error:
         raise InputError(
-            Problem(f"{_type_name(results)} needs pyarrow to be read", hint="pip install pyarrow")
+            Problem(
+                "machine.missing-package", f"{_type_name(results)} needs pyarrow to be read", hint="pip install pyarrow"
+            )
         ) from error
     return _call(lambda: pa.table(results))
 
@@ -287,8 +306,7 @@ def _call(read: Callable[[], Any]) -> Any:
     try:
         return read()
     except Exception as error:
-        message, hint = hints.of_engine(error)
-        raise InputError(Problem(message, hint=hint)) from error
+        raise InputError(hints.of_engine(error)) from error
 
 
 def explain_table(
@@ -309,14 +327,14 @@ def explain_table(
             # Without the columns of 0 and 1: their problems would be repeated for every row.
             rest = {**row, **dict.fromkeys(numeric)}
             wrong = faults(rest, scalars, numbers)
-            found += [Problem(f"row {number}: {message}", hint=hint) for message, hint in wrong]
+            found += [Problem(code, f"row {number}: {message}", hint=hint) for code, message, hint in wrong]
             if len(found) >= MOST_PROBLEMS:
                 break
     except (duckdb.Error, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException):
             raise
-        message, hint = hints.of_engine(error)
-        found.append(Problem(message, hint=hint or "give each column one type, or drop it"))
+        one = hints.of_engine(error)
+        found.append(replace(one, hint=one.hint or "give each column one type, or drop it"))
     return (*(_zero_or_one(table, column) for column in sorted(numeric)), *found)[:MOST_PROBLEMS]
 
 
@@ -362,7 +380,7 @@ def _zero_or_one(table: Table, column: str) -> Problem:
         hint = f'df["{column}"] = df["{column}"].map({{1: True, 0: False}})'
     else:
         hint = f'df["{column}"] = df["{column}"].astype(bool)'
-    return Problem(f"{column}: found 0 and 1, wanted true or false", hint=hint)
+    return Problem("row.wrong-type", f"{column}: found 0 and 1, wanted true or false", hint=hint)
 
 
 def _value(table: Table, name: str, value: Any) -> Any:

@@ -23,13 +23,13 @@ class Damaged(InputError):
     """A compressed stream that does not unpack to its end; `of_file` adds the name of the file."""
 
     def __init__(self, message: str, hint: str = HINT) -> None:
-        super().__init__(Problem(message, hint=hint))
+        super().__init__(Problem("file.damaged", message, hint=hint))
         self.message = message
         self.hint = hint
 
     def of_file(self, name: str) -> Problem:
         """The problem with the name of the file."""
-        return Problem(self.message, file=name, hint=self.hint)
+        return Problem("file.damaged", self.message, file=name, hint=self.hint)
 
 
 def kind_of(start: bytes) -> str | None:

@@ -51,7 +51,7 @@ def answer_call(tool: ServerTool, arguments: Mapping[str, Any], workspace: Works
 
 def problems_answer(error: HighbarError) -> Answered:
     """The problems of an error as a document, each with file, line, message and hint."""
-    found = error.problems if isinstance(error, InputError) else (Problem(str(error)),)
+    found = error.problems if isinstance(error, InputError) else (Problem("mcp.failed", str(error)),)
     return Answered(as_document(_problems(found), MOST_PROBLEMS, {}, _LONGEST_MESSAGE), is_error=True)
 
 
@@ -78,7 +78,7 @@ def _invalid_arguments(message: str, given: Mapping[str, Any], known: Sequence[s
     """The problem of invalid arguments, with the nearest valid name or all of them as a hint."""
     wrong = next((name for name in given if name not in known), None)
     near = None if wrong is None else did_you_mean(wrong, known)
-    return Problem(message.rstrip("."), hint=near or f"the arguments are {', '.join(known)}")
+    return Problem("mcp.wrong-arguments", message.rstrip("."), hint=near or f"the arguments are {', '.join(known)}")
 
 
 def _problems(found: Sequence[Problem]) -> ProblemsAnswer:

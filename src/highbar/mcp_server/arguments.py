@@ -54,8 +54,9 @@ class UntrustedAnswer(ToolAnswer, frozen=True, omit_defaults=True, kw_only=True)
 
 
 class ProblemAnswer(Struct, frozen=True, omit_defaults=True):
-    """One problem: where it is, what was found and wanted, and a hint."""
+    """One problem: its code, where it is, what was found and wanted, and a hint."""
 
+    code: str
     message: str
     file: str | None = None
     line: int | None = None
@@ -64,7 +65,7 @@ class ProblemAnswer(Struct, frozen=True, omit_defaults=True):
 
 def brief_problem(problem: Problem) -> ProblemAnswer:
     """A problem without its excerpt and its column."""
-    return ProblemAnswer(problem.message, problem.file, problem.line, problem.advice)
+    return ProblemAnswer(problem.code, problem.message, problem.file, problem.line, problem.advice)
 
 
 def path_arguments(arguments: type[ToolArguments]) -> tuple[str, ...]:

@@ -275,4 +275,6 @@ def _refuse_unknown(rule: str, known: Iterable[str]) -> None:
     if rule not in names:
         near = did_you_mean(rule, names)
         there = f"there is {', '.join(names)}"
-        raise InputError(Problem(f"there is no rule {rule!r}", hint=f"{near} {there}" if near else there))
+        raise InputError(
+            Problem("mcp.not-found", f"there is no rule {rule!r}", hint=f"{near} {there}" if near else there)
+        )

@@ -55,9 +55,19 @@ class Workspace(Struct, frozen=True):
     def inside(self, name: str) -> str:
         """The path argument, unchanged. Raises InputError if it is not below the folder."""
         if name == "-":
-            raise InputError(Problem("standard input cannot be read: it belongs to the protocol", hint="name a file"))
+            raise InputError(
+                Problem(
+                    "mcp.outside-folder",
+                    "standard input cannot be read: it belongs to the protocol",
+                    hint="name a file",
+                )
+            )
         if not name or "\0" in name or "://" in name:
-            raise InputError(Problem(f"{name!a} is no path of a file or folder", hint="name one below the folder"))
+            raise InputError(
+                Problem(
+                    "mcp.outside-folder", f"{name!a} is no path of a file or folder", hint="name one below the folder"
+                )
+            )
         parts = PurePath(name).parts
         # A glob is expanded later, and the guard below sees what it matches. With `..` it could lead anywhere.
         escapes = os.pardir in parts and not _MAGIC.isdisjoint(name)
@@ -73,7 +83,9 @@ class Workspace(Struct, frozen=True):
         if self.policy is not None:
             if named not in (None, self.policy):
                 message = f"this server judges by {self.policy}, and by no other policy"
-                raise InputError(Problem(message, hint="leave out `policy`; who started the server has fixed it"))
+                raise InputError(
+                    Problem("mcp.not-allowed", message, hint="leave out `policy`; who started the server has fixed it")
+                )
             return Path(self.policy)
         if named is not None:
             return Path(named)
@@ -86,21 +98,25 @@ class Workspace(Struct, frozen=True):
         if found is None:
             names = f"{', '.join(policies.NAMES[:-1])} or {policies.NAMES[-1]}"
             hint = f"name one with `policy`; `{policies.TYPICAL}` judges by the typical thresholds"
-            raise InputError(Problem(f"no policy: there is no {names} in the folder of the server", hint=hint))
+            raise InputError(
+                Problem("policy.missing", f"no policy: there is no {names} in the folder of the server", hint=hint)
+            )
         return found
 
     def chosen_ref(self, named: str | None) -> str | None:
         """The git ref that is fixed or named; None if there is none. Raises InputError if the two differ."""
         if self.against_ref is not None and named not in (None, self.against_ref):
             message = f"this server judges against {self.against_ref}, and against no other ref"
-            raise InputError(Problem(message, hint="leave out `against_ref`; who started the server has fixed it"))
+            raise InputError(
+                Problem("mcp.not-allowed", message, hint="leave out `against_ref`; who started the server has fixed it")
+            )
         return self.against_ref or named
 
 
 def outside_problem(name: str, root: Path) -> Problem:
     """The problem of a file that is not below the folder, whatever named it."""
     hint = f"only files below {root} are read; start highbar mcp in a folder that has them all"
-    return Problem("is outside of the folder that the server was started for", name, hint=hint)
+    return Problem("mcp.outside-folder", "is outside of the folder that the server was started for", name, hint=hint)
 
 
 class _Guard(Struct):
@@ -124,7 +140,7 @@ class _Guard(Struct):
         if event in _PROGRAMS:
             return self._program(*arguments[:2])
         if event in _NEVER:
-            return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
+            return Problem("mcp.not-allowed", _CODE_NEEDED, hint=_ELSEWHERE)
         # A descriptor, or a file in an open folder: the guard saw it before.
         if isinstance(arguments[0], int) or not named or (event in _REMOVALS and arguments[-1] >= 0):
             return None
@@ -155,11 +171,11 @@ class _Guard(Struct):
         """
         command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else []
         if (command[0] if command else program) != "git":
-            return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
+            return Problem("mcp.not-allowed", _CODE_NEEDED, hint=_ELSEWHERE)
         name, rest = _git_command(command)
         if name not in _READING_COMMANDS:
             # Not noted as a refusal: a caller that can do without git goes on as if there were no repository.
-            raise InputError(Problem(_WORKING_COPY, hint=_ELSEWHERE))
+            raise InputError(Problem("mcp.not-allowed", _WORKING_COPY, hint=_ELSEWHERE))
         outside = _path_outside(rest) if name == "ls-tree" else None  # the digests of files come from it alone
         return None if outside is None else outside_problem(outside, self.root)
 
@@ -230,7 +246,7 @@ def _is_below(real: str, folder: str) -> bool:
 
 
 def _writing_problem(path: str) -> Problem:
-    return Problem("would be written, and the tools of this server only read", path)
+    return Problem("mcp.not-allowed", "would be written, and the tools of this server only read", path)
 
 
 def _odd_file(path: str, real: str) -> Problem | None:
@@ -240,9 +256,9 @@ def _odd_file(path: str, real: str) -> Problem | None:
     except OSError:  # opening it raises the better error
         return None
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-        return Problem("not a regular file", path)
+        return Problem("file.not-regular", "not a regular file", path)
     if found.st_size > MOST_BYTES:
-        return Problem(f"larger than {MOST_BYTES // 2**20} MiB", path, hint=_ELSEWHERE)
+        return Problem("file.too-large", f"larger than {MOST_BYTES // 2**20} MiB", path, hint=_ELSEWHERE)
     return None
 
 

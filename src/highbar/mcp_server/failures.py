@@ -155,7 +155,7 @@ def _trials(asked: TrialArguments, policy: Path) -> tuple[str, Sequence[TrialDet
         return alike[0], read_trials(job, (alike[0],))[alike[0]]
     hint = did_you_mean(asked.id, [one.id for one in scenarios]) or "list_failures has the ids of those that failed"
     message = "no scenario has the id" if not alike else f"{len(alike)} scenarios are shown with the id"
-    raise InputError(Problem(f"{message} {asked.id!r}", asked.results[0], hint=hint))
+    raise InputError(Problem("mcp.not-found", f"{message} {asked.id!r}", asked.results[0], hint=hint))
 
 
 def _choose_trial(asked: TrialArguments, trials: Sequence[TrialDetail]) -> TrialDetail:
@@ -165,7 +165,9 @@ def _choose_trial(asked: TrialArguments, trials: Sequence[TrialDetail]) -> Trial
     if not found:
         known = ", ".join(str(one.trial) for one in trials if one.trial is not None)
         hint = f"there is {known}" if known else "the results have no column `trial`: leave it out"
-        raise InputError(Problem(f"there is no trial {asked.trial} to show", asked.results[0], hint=hint))
+        raise InputError(
+            Problem("mcp.not-found", f"there is no trial {asked.trial} to show", asked.results[0], hint=hint)
+        )
     return found[0]
 
 

@@ -73,7 +73,7 @@ def answer_history(asked: HistoryArguments, _workspace: Workspace) -> HistoryAns
     history = histories.read_history(asked.folder)
     runs = histories.runs_of(history, asked.branch)
     if not runs:
-        raise InputError(Problem("there are no runs in it", asked.folder, hint=histories.FIRST))
+        raise InputError(Problem("history.empty", "there are no runs in it", asked.folder, hint=histories.FIRST))
     points = () if asked.metric is None else _points(runs, asked.metric, asked.folder)[-asked.last :]
     listed = () if points else tuple(_run(run) for run in runs[-asked.last :])
     shown = count_fitting(reversed(points or listed))
@@ -106,7 +106,7 @@ def _points(runs: Sequence[RunRecord], metric: str, folder: str) -> tuple[PointB
     known = metrics_of_runs(runs)
     if metric not in known:
         hint = did_you_mean(metric, known) or f"there is {', '.join(known[:10])}"
-        raise InputError(Problem(f"no run has the metric {metric!r}", folder, hint=hint))
+        raise InputError(Problem("history.not-found", f"no run has the metric {metric!r}", folder, hint=hint))
     found = series(runs, metric).segments
     return tuple(
         _point(point, segment.because if number == 0 else None)

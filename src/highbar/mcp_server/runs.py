@@ -96,7 +96,7 @@ async def answer_run(asked: RunArguments, workspace: Workspace, allowance: Allow
         cost = _cost(folder)
         allowance.left = Fraction(0) if cost is None or allowance.is_cut else max(before - cost, Fraction(0))
     if not folder.exists():
-        raise InputError(Problem("the run could not begin", asked.suite, hint=said))
+        raise InputError(Problem("mcp.run-refused", "the run could not begin", asked.suite, hint=said))
     document = read_run_document(folder)
     return RunAnswer(
         untrusted=UNTRUSTED,
@@ -115,10 +115,10 @@ async def answer_run(asked: RunArguments, workspace: Workspace, allowance: Allow
 def _refuse_beyond(workspace: Workspace, allowance: Allowance) -> None:
     """Raise InputError if another run is going on, if no budget is left, or if the run folder would be outside."""
     if allowance.is_running:
-        raise InputError(Problem("a run is under way", hint="one at a time: wait for its answer"))
+        raise InputError(Problem("mcp.run-refused", "a run is under way", hint="one at a time: wait for its answer"))
     if _money(allowance.left) is None:
         hint = "whoever started the server can start it again; check, list_failures and show_trial cost nothing"
-        raise InputError(Problem("the budget of this server is used up", hint=hint))
+        raise InputError(Problem("mcp.run-refused", "the budget of this server is used up", hint=hint))
     workspace.inside(FOLDER)
 
 

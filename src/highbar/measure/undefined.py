@@ -102,4 +102,4 @@ def outside_range(policy: Policy, metric: Metric, value: Fraction, ends: tuple[F
     hint = (
         f"correct its formula, {metric.formula}, or its range" if metric.formula else "correct its formula or its range"
     )
-    return InputError(Problem(message, file=policy.file, hint=hint))
+    return InputError(Problem("metric.outside-range", message, file=policy.file, hint=hint))

@@ -82,6 +82,7 @@ def read_question(options: PlanOptions) -> Question:
     if threshold is not None and threshold < 1 and threshold in rates and not options.sequential:
         problems.append(
             Problem(
+                "plan.impossible",
                 f"--rate {options.threshold} is the threshold itself: no number of scenarios can tell them apart",
                 hint="suppose a rate above or below it",
             )
@@ -90,7 +91,9 @@ def read_question(options: PlanOptions) -> Question:
         found = (
             f"--difference {options.difference}: versions that differ on {options.differing or '10%'} of the scenarios"
         )
-        problems.append(Problem(f"{found} cannot be further apart than that", hint="give a larger --differing"))
+        problems.append(
+            Problem("plan.impossible", f"{found} cannot be further apart than that", hint="give a larger --differing")
+        )
     if problems:
         raise InputError(*problems)
     return Question(
@@ -108,7 +111,9 @@ def answer_rules(policy: Policy, question: Question) -> Plan:
     make = plan_sequential if question.options.sequential else plan_policy
     plan = make(policy, question.assumptions, question.options.scenarios)
     if not plan.rules and not plan.early:
-        raise InputError(Problem("nothing to plan: no rule of the policy is about a number", file=policy.file))
+        raise InputError(
+            Problem("plan.nothing", "nothing to plan: no rule of the policy is about a number", file=policy.file)
+        )
     return plan
 
 
@@ -189,12 +194,12 @@ def _share(
     try:
         share = read_as(text)
     except ThresholdError as error:
-        problems.append(Problem(f"{option}: {error.message}", hint=error.hint))
+        problems.append(Problem("option.bad-value", f"{option}: {error.message}", hint=error.hint))
         return None
     if (above is not None and share <= above) or (below is not None and share >= below):
         limits = [f"above {float(above):.0%}"] if above is not None else []
         limits += [f"below {below:.0%}"] if below is not None else []
-        problems.append(Problem(f"{option}: found {text}, wanted a share {' and '.join(limits)}"))
+        problems.append(Problem("option.bad-value", f"{option}: found {text}, wanted a share {' and '.join(limits)}"))
         return None
     return share
 
@@ -210,12 +215,20 @@ def _option_problems(options: PlanOptions) -> Iterable[Problem]:
         hints = dict.fromkeys(("--sequential", "--spending"), "highbar plan --sequential --scenarios 200 plans a run")
         hint = "the confidence is the policy's, and a clear verdict has a chance of 80%"
         return [
-            Problem(f"{name} does not go with results: they say what was found", hint=hints.get(name, hint))
+            Problem(
+                "option.conflict",
+                f"{name} does not go with results: they say what was found",
+                hint=hints.get(name, hint),
+            )
             for name in _options_used(options, (*_NUMBERS, "sequential", "spending"))
         ]
     if options.about_policy:
         return [
-            Problem(f"{name} needs --threshold, --scenarios or --difference", hint="a policy says its own")
+            Problem(
+                "option.needs-another",
+                f"{name} needs --threshold, --scenarios or --difference",
+                hint="a policy says its own",
+            )
             for name in _options_used(
                 options, ("rate", "differing", "confidence", "tolerate", "trials", "icc", "spending")
             )
@@ -223,7 +236,7 @@ def _option_problems(options: PlanOptions) -> Iterable[Problem]:
     hint = "ask about a policy, or about --threshold and --difference"
     mixed = _options_used(options, ("policy", "agent_version", "input_format"))
     return [
-        *(Problem(f"{name} does not go with numbers", hint=hint) for name in mixed),
+        *(Problem("option.conflict", f"{name} does not go with numbers", hint=hint) for name in mixed),
         *_missing_options(options),
         *_not_sequential(options),
     ]
@@ -234,30 +247,40 @@ def _not_sequential(options: PlanOptions) -> Iterable[Problem]:
     example = "highbar plan --sequential --threshold 85% --scenarios 200"
     if not options.sequential:
         for name in _options_used(options, ("spending",)):
-            yield Problem(f"{name} needs --sequential", hint=f"{example} --spending late")
+            yield Problem("option.needs-another", f"{name} needs --sequential", hint=f"{example} --spending late")
         return
     for name in _options_used(options, ("difference", "differing", "trials", "icc", "power")):
-        yield Problem(f"{name} does not go with --sequential", hint=example)
+        yield Problem("option.conflict", f"{name} does not go with --sequential", hint=example)
     if options.scenarios is None:
-        yield Problem("--sequential needs --scenarios, or a policy: how many you would run at most", hint=example)
+        yield Problem(
+            "option.needs-another",
+            "--sequential needs --scenarios, or a policy: how many you would run at most",
+            hint=example,
+        )
     elif options.scenarios > MOST_PLANNED:
         found = f"--scenarios: found {options.scenarios}, wanted at most {MOST_PLANNED} with --sequential"
-        yield Problem(found, hint="each of them is planned one by one")
+        yield Problem("option.bad-value", found, hint="each of them is planned one by one")
 
 
 def _missing_options(options: PlanOptions) -> Iterable[Problem]:
     """Problems with options that need another one."""
     if options.threshold is None:
         for name in _options_used(options, ("rate", "trials", "icc")):
-            yield Problem(f"{name} needs --threshold", hint="highbar plan --threshold 85% --rate 90%")
+            yield Problem(
+                "option.needs-another", f"{name} needs --threshold", hint="highbar plan --threshold 85% --rate 90%"
+            )
     elif (options.trials or 1) > 1 and options.icc is None:
         hint = "`highbar plan RESULTS` finds it where scenarios were repeated; 0.3 is middling, 1.0 the worst case"
-        yield Problem("--trials needs --icc: how alike the trials of a scenario are", hint=hint)
+        yield Problem("option.needs-another", "--trials needs --icc: how alike the trials of a scenario are", hint=hint)
     elif options.icc is not None and options.trials is None:
-        yield Problem("--icc needs --trials", hint="highbar plan --threshold 85% --rate 90% --trials 3 --icc 0.3")
+        yield Problem(
+            "option.needs-another",
+            "--icc needs --trials",
+            hint="highbar plan --threshold 85% --rate 90% --trials 3 --icc 0.3",
+        )
     if options.differing is not None and options.scenarios is None and options.difference is None:
         hint = "highbar plan --scenarios 100 --differing 10%"
-        yield Problem("--differing needs --scenarios or --difference", hint=hint)
+        yield Problem("option.needs-another", "--differing needs --scenarios or --difference", hint=hint)
 
 
 def _options_used(options: PlanOptions, names: Iterable[str]) -> list[str]:

@@ -44,7 +44,7 @@ class BaselineReader:
         missing = [] if fields.keys() & {"margin", "step", "new_failures"} else ["margin"]
         for key in [*([] if "file" in fields else ["file"]), *missing]:
             if cursor.is_kind("mapping"):
-                cursor.refuse(f"a baseline without a {key}", EXAMPLES["margin"])
+                cursor.refuse("policy.missing-key", f"a baseline without a {key}", EXAMPLES["margin"])
         name = fields["file"].text() if "file" in fields else None
         file = str(folder / (name or ""))
         history = self._history(fields, folder)
@@ -57,13 +57,13 @@ class BaselineReader:
     def _entries(self, cursor: Cursor | None, key: Key, file: str) -> list[Rule]:
         entries = cursor.metrics() if cursor else {}
         if cursor and not entries and cursor.is_kind("mapping"):
-            cursor.refuse(f"no metric has a {key}", "accuracy: 1%")
+            cursor.refuse("policy.missing-key", f"no metric has a {key}", "accuracy: 1%")
         prefix = "baseline" if key == "margin" else "baseline.step"
         found: list[Rule] = []
         for metric, entry in entries.items():
             items = entry.items() if entry.is_kind("list") else [entry]
             if entry.is_kind("list") and not items:
-                entry.refuse(f"no {key} in the list", "1%")
+                entry.refuse("policy.missing-key", f"no {key} in the list", "1%")
             for place, item in enumerate(items):
                 name = f"{prefix}.{metric}" + (f"[{place}]" if place else "")
                 rule = self._rule(item, key, name, metric, file, entry.key_at)
@@ -76,7 +76,7 @@ class BaselineReader:
         if cursor.is_kind("mapping"):
             fields = cursor.fields((key, *ENTRY_KEYS))
             if key not in fields:
-                cursor.refuse(f"no {key}", f"{key}: 1%")
+                cursor.refuse("policy.missing-key", f"no {key}", f"{key}: 1%")
         level = read_level(fields)
         where = read_where(fields.get("where"), self.settings)
         # Here `margin` is the rule itself. The reader of demands would take it for the margin of a threshold.
@@ -94,14 +94,16 @@ class BaselineReader:
         """The folder of earlier runs, as written and relative to `folder`; None if the block does not name one."""
         name = fields["history"].text() if "history" in fields else None
         if name is not None and "new_failures" not in fields:
-            fields["history"].refuse("history has no effect without new_failures", "add `new_failures: all`")
+            fields["history"].refuse(
+                "policy.no-effect", "history has no effect without new_failures", "add `new_failures: all`"
+            )
         return None if name is None else (name, str(folder / name))
 
     def _new_failures(self, cursor: Cursor, file: str, history: tuple[str, str] | None) -> list[Rule]:
         fields = cursor.fields(NEW_FAILURES_KEYS) if cursor.is_kind("mapping") else {"ids": cursor}
         description, level = read_description(fields), read_level(fields)
         if "ids" not in fields:
-            cursor.refuse("no ids", "ids: required")
+            cursor.refuse("policy.missing-key", "no ids", "ids: required")
             return []
         patterns = self._patterns(fields["ids"])
         if not patterns:
@@ -114,9 +116,9 @@ class BaselineReader:
         if cursor.is_kind("list"):
             found = tuple(text for text, _ in cursor.texts(read_id))
             if not cursor.node.items:
-                cursor.refuse("the list is empty")
+                cursor.refuse("policy.empty-value", "the list is empty")
             return found
         word = cursor.choice("required", "all")
         if word == "required" and not self.required:
-            cursor.refuse("no scenario is required", "name some in required_scenarios, or write all")
+            cursor.refuse("policy.conflict", "no scenario is required", "name some in required_scenarios, or write all")
         return {"required": self.required, "all": ("*",)}.get(word or "", ())

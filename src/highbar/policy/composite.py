@@ -67,7 +67,7 @@ def read_composite(cursor: Cursor, table: MetricTable) -> CompositePart:
     if part.definition is None:
         table.broken.add(FINAL_SCORE)
     elif FINAL_SCORE in table.metrics:
-        cursor.refuse(f"'{FINAL_SCORE}' is defined under metrics as well")
+        cursor.refuse("metric.name-taken", f"'{FINAL_SCORE}' is defined under metrics as well")
     else:
         table.metrics[FINAL_SCORE] = part.definition.metric
     return part
@@ -86,7 +86,9 @@ def parse_composite(text: str) -> tuple[str, Expression, str, Condition | None]:
     start = re.match(_FORMULA_START, text)
     if not start:
         place = len(text) - len(text.lstrip())
-        raise FormulaError("the composite does not begin with 'final_score ='", text, place, "final_score = ( … )")
+        raise FormulaError(
+            "formula.syntax", "the composite does not begin with 'final_score ='", text, place, "final_score = ( … )"
+        )
     judged = re.compile(_CONDITION_START).search(text, start.end())
     end = judged.start() if judged else len(text)
     # Blanks replace the text before it, so that the line and column of a fault are those in the whole text.
@@ -105,7 +107,7 @@ def _blank(text: str) -> str:
 def _from_mapping(cursor: Cursor) -> CompositePart:
     fields = cursor.fields(COMPOSITE_KEYS)
     if "formula" not in fields and cursor.is_kind("mapping"):
-        cursor.refuse("a composite without a formula")
+        cursor.refuse("policy.missing-key", "a composite without a formula")
     definition = _read_formula(fields["formula"]) if "formula" in fields else None
     if "pass" not in fields:
         return CompositePart(definition, fields=fields)
@@ -140,7 +142,9 @@ def check_formula(definition: Definition, table: MetricTable) -> None:
     found = rewards(expression, ">=", table.metrics)
     if found.only_worse and FINAL_SCORE not in table.broken:
         turned = f"1 - ({definition.metric.formula.strip()})"
-        definition.formula.refuse(f"{FINAL_SCORE} rises if {names_with_verb(found.worse)} worse", f"write {turned}")
+        definition.formula.refuse(
+            "formula.rewards-worse", f"{FINAL_SCORE} rises if {names_with_verb(found.worse)} worse", f"write {turned}"
+        )
 
 
 def names_with_verb(names: tuple[str, ...]) -> str:
@@ -180,7 +184,11 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
         return
     # Refused only in an OR, which would then pass any results. Elsewhere it adds nothing, and `policy.notes` says so.
     if demand.alternative and always_holds(left, demand.operator, right, table.metrics):
-        cursor.refuse(f"'{unparse(comparison)}' always holds, so the OR that it is part of does too", "leave it out")
+        cursor.refuse(
+            "formula.constant",
+            f"'{unparse(comparison)}' always holds, so the OR that it is part of does too",
+            "leave it out",
+        )
         return
     bounded = _bound(comparison, demand.operator, table)
     if bounded:
@@ -189,13 +197,15 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     decided = f"'{unparse(comparison)}' has the same outcome whatever the results are"
     parts = linear(demand.difference)
     if not rests_on_results(comparison) or (parts is not None and not any(parts[name] for name in parts if name)):
-        cursor.refuse(decided, "name a metric on one side: final_score ≥ 0.85")
+        cursor.refuse("formula.constant", decided, "name a metric on one side: final_score ≥ 0.85")
     elif are_disjoint(value_range(left, table.metrics), value_range(right, table.metrics)):
-        cursor.refuse(decided, "compare a ratio with 85% or 0.85")
+        cursor.refuse("formula.constant", decided, "compare a ratio with 85% or 0.85")
     elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
         message = f"'{unparse(comparison)}' is met more easily if {names_with_verb(found.worse)} worse"
         cursor.refuse(
-            message, f"turn it around: {unparse(replace(comparison, operator=MIRRORED[comparison.operator]))}"
+            "formula.rewards-worse",
+            message,
+            f"turn it around: {unparse(replace(comparison, operator=MIRRORED[comparison.operator]))}",
         )
 
 
@@ -210,6 +220,10 @@ def _bound(comparison: Relation, operator: Operator, table: MetricTable) -> tupl
 def _check_bound(cursor: Cursor, metric: Metric, operator: Operator, value: Fraction) -> None:
     if metric.unit == "ratio" and value > 1:
         number = write_decimal(value)
-        cursor.refuse(f"{metric.name} is a ratio, found {number}", f"write {number}% or {write_decimal(value / 100)}")
+        cursor.refuse(
+            "threshold.wrong-unit",
+            f"{metric.name} is a ratio, found {number}",
+            f"write {number}% or {write_decimal(value / 100)}",
+        )
         return
     cursor.attempt(lambda: check_threshold(metric, operator, value))

@@ -52,7 +52,7 @@ def refuse_helpful_crashes(
                 found = _helpful_parts(metric, policy)[0]
                 message = f"{at} gets {metric.better}, which is better, the more trials crash: {_say_end(found)}"
                 turned = f", or `better: {_TURNED[metric.better]}` for {at}" if at in own else ""
-                formulas.get(at, cursor).refuse(message, _hint(found, policy) + turned)
+                formulas.get(at, cursor).refuse("formula.rewards-worse", message, _hint(found, policy) + turned)
 
 
 def _judged_metrics(rule: Rule, policy: Policy) -> Iterator[str]:
@@ -76,6 +76,7 @@ def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) ->
         ):
             words = unparse(demand.comparison)
             cursor.refuse(
+                "formula.rewards-worse",
                 f"'{words}' is met more easily the more trials crash: {_say_end(found[0])}",
                 _hint(found[0], policy),
             )

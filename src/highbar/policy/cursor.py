@@ -47,17 +47,17 @@ class Cursor(Struct):
         """Where the node's key begins, or the node itself if it has no key (an item of a list)."""
         return self.key.place(self.file) if self.key else self.place
 
-    def refuse(self, message: str, hint: str | None = None, at: Place | None = None, code: str = "") -> None:
+    def refuse(self, code: str, message: str, hint: str | None = None, at: Place | None = None) -> None:
         """Note a problem with this node."""
         place = at or self.place
         path = shortened(self.path, LONGEST_PATH)
         text = shortened(f"{path}: {message}" if path else message, LONGEST_MESSAGE)
-        self.problems.append(Problem(text, place.file, place.line, place.column, hint and shortened(hint), code=code))
+        self.problems.append(Problem(code, text, place.file, place.line, place.column, hint and shortened(hint)))
 
     def refuse_kind(self, wanted: str, hint: str | None = None) -> None:
         """Note that the node is of the wrong kind."""
         shown = f" '{self.node.text[:60]}'" if self.node.text else ""
-        self.refuse(f"found {KIND_NAMES[self.node.kind]}{shown}, wanted {wanted}", hint)
+        self.refuse("policy.wrong-type", f"found {KIND_NAMES[self.node.kind]}{shown}, wanted {wanted}", hint)
 
     def suggest(self, word: str, candidates: Iterable[str]) -> str | None:
         """The hint for an unknown word; None if nothing is similar, or after MOST_SUGGESTIONS problems."""
@@ -80,10 +80,10 @@ class Cursor(Struct):
         for key in unknown:
             at = found.pop(key).key_at
             if removed and key in removed:
-                self.refuse(f"the key '{key}' was removed", removed[key], at, code="removed")
+                self.refuse("removed", f"the key '{key}' was removed", removed[key], at)
                 continue
             hint = known_hints.get(key) or self.suggest(key, allowed) or f"known: {some(list(allowed), MOST_KEYS)}"
-            self.refuse(f"unknown key '{key}'", hint, at)
+            self.refuse("policy.unknown-key", f"unknown key '{key}'", hint, at)
         return found
 
     def entries(self, *, keep_description: bool = False, keep_case: bool = False) -> dict[str, Cursor]:
@@ -98,7 +98,9 @@ class Cursor(Struct):
         before: dict[str, Node] = {}
         for key, value in self.node.entries:
             if key.kind in ("mapping", "list", "null"):
-                self.refuse(f"found {KIND_NAMES[key.kind]} as a key, wanted text", at=key.place(self.file))
+                self.refuse(
+                    "file.key-not-text", f"found {KIND_NAMES[key.kind]} as a key, wanted text", at=key.place(self.file)
+                )
             elif (name := key.text if keep_case else key.text.casefold()) in before:
                 self._refuse_again(key, before[name])
             else:
@@ -116,7 +118,12 @@ class Cursor(Struct):
         for key, entry in self.entries().items():
             name = spelled_out(key)
             if first.setdefault(name, key) != key:
-                entry.refuse(f"'{key}' is the same metric as '{first[name]}'", "keep one of the two", at=entry.key_at)
+                entry.refuse(
+                    "policy.duplicate-key",
+                    f"'{key}' is the same metric as '{first[name]}'",
+                    "keep one of the two",
+                    at=entry.key_at,
+                )
             else:
                 found[name] = replace(entry, path=f"{self.path}.{name}")
         return found
@@ -125,7 +132,7 @@ class Cursor(Struct):
         """Note a key that repeats `first`, in the same or in another case."""
         line = f", first on line {first.line}" if first.line else ""
         case = "" if key.text == first.text else f": apart from case it is '{first.text}'"
-        self.refuse(f"duplicate key '{key.text}'{case}{line}", at=key.place(self.file))
+        self.refuse("policy.duplicate-key", f"duplicate key '{key.text}'{case}{line}", at=key.place(self.file))
 
     def child(self, name: str) -> Cursor | None:
         """The value of one key, the first if it is repeated; None if it is absent. Notes no problem."""
@@ -151,7 +158,7 @@ class Cursor(Struct):
             self.refuse_kind("text", hint)
             return None
         if not self.node.text.strip():
-            self.refuse("found an empty text")
+            self.refuse("policy.empty-value", "found an empty text")
             return None
         return self.node.text
 
@@ -176,7 +183,7 @@ class Cursor(Struct):
         for item in self.items():
             text = read(item) if read else item.text()
             if text is not None and text in found:
-                item.refuse(f"'{text}' is listed twice")
+                item.refuse("policy.listed-twice", f"'{text}' is listed twice")
             elif text is not None:
                 found[text] = item
         return list(found.items())
@@ -193,7 +200,7 @@ class Cursor(Struct):
             self.refuse_kind(f"a whole number, {least} or more")
             return None
         if most is not None and value > most:
-            self.refuse(f"found {self.node.text[:40]}, wanted at most {most}", hint)
+            self.refuse("policy.out-of-range", f"found {self.node.text[:40]}, wanted at most {most}", hint)
             return None
         return int(value)
 
@@ -202,7 +209,7 @@ class Cursor(Struct):
         text = self.node.text
         number = read_decimal(text.removeprefix("-"))
         if number is None:
-            self.refuse(f"cannot read '{text[:60]}' as a number", hint)
+            self.refuse("policy.wrong-type", f"cannot read '{text[:60]}' as a number", hint)
             return None
         return -number if text.startswith("-") else number
 
@@ -211,9 +218,9 @@ class Cursor(Struct):
         try:
             return read()
         except ThresholdError as error:
-            self.refuse(error.message, error.hint)
+            self.refuse(error.code, error.message, error.hint)
         except FormulaError as error:
-            self.refuse(error.message, error.hint, at=self.node.place(self.file, error.line, error.column))
+            self.refuse(error.code, error.message, error.hint, at=self.node.place(self.file, error.line, error.column))
         return None
 
     def key_place(self, name: str) -> Place:

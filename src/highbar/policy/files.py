@@ -30,7 +30,13 @@ def find_policy(start: Path | None = None) -> Path | None:
             raise InputError(*(_no_file(path) for path in named if path not in found))
         if len(found) > 1:
             names = " and ".join(path.name for path in found)
-            raise InputError(Problem(f"{current} has two policies, {names}", hint="keep one, or name it with --policy"))
+            raise InputError(
+                Problem(
+                    "policy.two-files",
+                    f"{current} has two policies, {names}",
+                    hint="keep one, or name it with --policy",
+                )
+            )
         if found:
             return found[0]
     return None
@@ -46,9 +52,11 @@ def _no_file(path: Path) -> Problem:
     shown = os.path.relpath(path)
     if path.is_symlink() and not path.exists():
         hint = "restore the file that it points to, or remove the link"
-        return Problem(f"is a broken link to {path.readlink()}", shown, hint=hint)
+        return Problem("policy.missing", f"is a broken link to {path.readlink()}", shown, hint=hint)
     what = "is a folder" if path.is_dir() else "is not a regular file"
-    return Problem(f"{what}, wanted a policy", shown, hint="rename it, or name the policy with --policy")
+    return Problem(
+        "policy.missing", f"{what}, wanted a policy", shown, hint="rename it, or name the policy with --policy"
+    )
 
 
 def missing(start: Path | None = None) -> Problem:
@@ -63,7 +71,7 @@ def missing(start: Path | None = None) -> Problem:
     if alike:
         listed = ", ".join(os.path.relpath(path) for path in alike[:MOST_ALIKE])
         hint = f"found {listed}: if that is the policy, name it with --policy; {hint}"
-    return Problem(f"no policy: there is no {names} in {where}{above}", hint=hint)
+    return Problem("policy.missing", f"no policy: there is no {names} in {where}{above}", hint=hint)
 
 
 def _similar_files(folder: Path) -> list[Path]:

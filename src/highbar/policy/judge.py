@@ -41,7 +41,7 @@ def _labels(cursor: Cursor, folder: Path) -> str | None:
     path = folder / name
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        cursor.refuse(f"the file {path} {what}", _LABELS)
+        cursor.refuse("file.missing", f"the file {path} {what}", _LABELS)
         return None
     return str(path)
 
@@ -56,7 +56,9 @@ def _bound_rule(
     inside = cursor.fields(BOUND_KEYS) if cursor.is_kind("mapping") else {"threshold": cursor}
     level, description = read_level(inside), read_description(inside)
     if "threshold" not in inside:
-        cursor.refuse("no threshold", "threshold: 50" if key == "min_labels" else "threshold: 90%")
+        cursor.refuse(
+            "policy.missing-key", "no threshold", "threshold: 50" if key == "min_labels" else "threshold: 90%"
+        )
         return ()
     bound = read(inside["threshold"])
     return () if bound is None else (JudgeRule(f"judge.{key}", level, key, bound, cursor.place, description),)
@@ -72,7 +74,7 @@ def _rate(cursor: Cursor) -> Fraction | None:
     value = cursor.number(read_share, "a share, such as 90%")
     if value is not None and not 0 < value < 1:
         found = f"found {cursor.node.text}, wanted a share above 0 and below 1"
-        cursor.refuse(f"{found}: no number of labels shows more", "write 90% or 0.9")
+        cursor.refuse("policy.out-of-range", f"{found}: no number of labels shows more", "write 90% or 0.9")
         return None
     return value
 

@@ -27,14 +27,14 @@ def read_judged_by(cursor: Cursor | None) -> dict[str, tuple[ScorerDemand, ...]]
         return {}
     entries = cursor.entries()
     if not entries and cursor.is_kind("mapping"):
-        cursor.refuse("found no tool", f"judged_by: {{ inspect: {_EXAMPLE} }}")
+        cursor.refuse("policy.empty-value", "found no tool", f"judged_by: {{ inspect: {_EXAMPLE} }}")
     found: dict[str, tuple[ScorerDemand, ...]] = {}
     for name, entry in entries.items():
         tool = name.replace("_", "-")
         if not _is_tool(cursor, entry, name, tool):
             continue
         if tool in found:
-            entry.refuse(f"'{name}' is the same tool as a key before it")
+            entry.refuse("policy.listed-twice", f"'{name}' is the same tool as a key before it")
             continue
         found[tool] = _demands(entry, tool)
     return found
@@ -43,13 +43,16 @@ def read_judged_by(cursor: Cursor | None) -> dict[str, tuple[ScorerDemand, ...]]
 def _is_tool(cursor: Cursor, entry: Cursor, name: str, tool: str) -> bool:
     if tool in TOOLS_WITHOUT_SCORERS:
         entry.refuse(
-            f"{tool} has nothing to choose: {TOOLS_WITHOUT_SCORERS[tool]}", "leave it out", at=cursor.key_place(name)
+            "policy.no-effect",
+            f"{tool} has nothing to choose: {TOOLS_WITHOUT_SCORERS[tool]}",
+            "leave it out",
+            at=cursor.key_place(name),
         )
         return False
     if tool in TOOLS or tool in _plugin_tools():
         return True
     hint = cursor.suggest(tool, TOOLS) or f"known: {', '.join(TOOLS)}"
-    entry.refuse(f"unknown tool '{name}'", hint, at=cursor.key_place(name))
+    entry.refuse("policy.unknown-key", f"unknown tool '{name}'", hint, at=cursor.key_place(name))
     return False
 
 
@@ -62,14 +65,14 @@ def _plugin_tools() -> set[str]:
 def _demands(cursor: Cursor, tool: str) -> tuple[ScorerDemand, ...]:
     items = cursor.items() if cursor.is_kind("list") else [cursor]
     if not items:
-        cursor.refuse("found an empty list, wanted a scorer", _EXAMPLE)
+        cursor.refuse("policy.empty-value", "found an empty list, wanted a scorer", _EXAMPLE)
     found: list[ScorerDemand] = []
     for item in items:
         demand = _demand(item, tool)
         if demand is None:
             continue
         if any((demand.scorer, demand.filter) == (other.scorer, other.filter) for other in found):
-            item.refuse(f"'{demand.scorer}' is listed twice")
+            item.refuse("policy.listed-twice", f"'{demand.scorer}' is listed twice")
         found.append(demand)
     return tuple(found)
 
@@ -83,7 +86,7 @@ def _demand(cursor: Cursor, tool: str) -> ScorerDemand | None:
         return None
     fields = cursor.fields(KEYS if tool == "lm-eval" else KEYS[:-1])
     if ("scorer" in fields) == ("metric" in fields):
-        cursor.refuse("wanted scorer or metric, one of them, with a name", _EXAMPLE)
+        cursor.refuse("policy.missing-key", "wanted scorer or metric, one of them, with a name", _EXAMPLE)
         return None
     name = fields["scorer" if "scorer" in fields else "metric"].text()
     at_least = _at_least(fields["at_least"]) if "at_least" in fields else None

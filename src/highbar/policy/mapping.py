@@ -48,7 +48,7 @@ def _read_map_file(path: FilePath, data: bytes | None) -> RowMap:
     inner = cursor.child("map") if cursor.is_kind("mapping") else None
     found = read_mapping(Cursor((inner or cursor).node, "map" if inner else "", str(path), problems), frozenset())
     if problems or found is None:
-        raise InputError(*(problems or [Problem("there is no mapping in this file", str(path))]))
+        raise InputError(*(problems or [Problem("map.incomplete", "there is no mapping in this file", str(path))]))
     return found
 
 
@@ -70,7 +70,11 @@ def read_mapping(cursor: Cursor, allow_columns: Collection[str]) -> RowMap | Non
     where = _when(fields["where"]) if "where" in fields else None
     columns = _columns(fields["columns"], allow_columns, judges=bool(rows or where)) if "columns" in fields else ()
     if "columns" not in fields and cursor.is_kind("mapping"):
-        cursor.refuse("found no columns, wanted which path feeds which column", "columns: { id: name, passed: ok }")
+        cursor.refuse(
+            "map.incomplete",
+            "found no columns, wanted which path feeds which column",
+            "columns: { id: name, passed: ok }",
+        )
     if len(cursor.problems) > known:
         return None
     return RowMap(rows or (), columns, where, cursor.file)
@@ -83,11 +87,15 @@ def _columns(
     for name, entry in entries.items():
         missed = None if name in allow_columns or name.startswith("tags.") else near_miss(name, COLUMN_NAMES)
         if missed:
-            entry.refuse(f"unknown column '{name}'", f"did you mean '{missed}'? If not, name it in allow_columns")
+            entry.refuse(
+                "map.unknown-column",
+                f"unknown column '{name}'",
+                f"did you mean '{missed}'? If not, name it in allow_columns",
+            )
     # A mapping on top of the rows that a tool's reader makes needs no id, unless it makes or judges rows itself.
     if cursor.is_kind("mapping") and "id" not in entries and (judges or JUDGING & set(entries)):
         hint = 'id: name, or id: "@key"; for rows that a tool\'s reader makes: id: id, and --input-format with the tool'
-        cursor.refuse("found no id, wanted the path that names the scenario", hint)
+        cursor.refuse("map.incomplete", "found no id, wanted the path that names the scenario", hint)
     return tuple((name, _feeds(entry)) for name, entry in entries.items())
 
 
@@ -95,7 +103,9 @@ def _feeds(cursor: Cursor) -> tuple[Feed, ...]:
     """One feed, or a list of them: the first one that gives a value counts."""
     items = cursor.items() if cursor.is_kind("list") else [cursor]
     if not items:
-        cursor.refuse("found an empty list, wanted a path", "put one of those in the comment in place of []")
+        cursor.refuse(
+            "map.incomplete", "found an empty list, wanted a path", "put one of those in the comment in place of []"
+        )
     return tuple(feed for item in items if (feed := _feed(item)) is not None)
 
 
@@ -109,7 +119,7 @@ def _feed(cursor: Cursor, depth: int = 0) -> Feed | None:
     fields = cursor.fields(FEED_KEYS)
     _refuse_contradictions(cursor, fields)
     if depth > _DEEPEST:
-        cursor.refuse("nested deeper than is read")
+        cursor.refuse("file.too-deep", "nested deeper than is read")
         return None
     return Feed(
         path=_read_path(fields["path"], read_path) if "path" in fields else None,
@@ -131,21 +141,25 @@ def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
     """Note keys of a feed that exclude each other."""
     if ("path" in fields) == ("value" in fields):
         cursor.refuse(
-            "wanted either path or value", "{ path: status } takes what is there, { value: nightly } is a constant"
+            "map.contradiction",
+            "wanted either path or value",
+            "{ path: status } takes what is there, { value: nightly } is a constant",
         )
     if "value" in fields and set(fields) - {"value", "when"}:
-        cursor.refuse("a constant takes no other key than when")
+        cursor.refuse("map.contradiction", "a constant takes no other key than when")
     turned = [key for key in ("values", *CHECKS, "each") if key in fields]
     if len(turned) > 1:
-        cursor.refuse(f"found {' and '.join(turned)}, wanted one of them")
+        cursor.refuse("map.contradiction", f"found {' and '.join(turned)}, wanted one of them")
     if turned and ("times" in fields or "as" in fields):
-        cursor.refuse(f"times and as do not go with {turned[0]}")
+        cursor.refuse("map.contradiction", f"times and as do not go with {turned[0]}")
     if set(ELEMENTS) & set(fields) and not set(CHECKS) & set(fields):
-        cursor.refuse("all and any say which elements of a list must meet is, is_not, at_least or at_most")
+        cursor.refuse(
+            "map.contradiction", "all and any say which elements of a list must meet is, is_not, at_least or at_most"
+        )
     if "where" in fields and "each" not in fields:
-        cursor.refuse("where chooses elements, so it needs each")
+        cursor.refuse("map.contradiction", "where chooses elements, so it needs each")
     if {"exists", "each"} & set(fields) and "default" in fields:
-        cursor.refuse("default does not go with exists or each, which always give something")
+        cursor.refuse("map.contradiction", "default does not go with exists or each, which always give something")
 
 
 def _check(fields: dict[str, Cursor]) -> Check | None:
@@ -179,9 +193,9 @@ def _elements(fields: dict[str, Cursor]) -> Literal["all", "any"] | None:
         if _scalar(fields[key]) is not True:
             fields[key].refuse_kind("true")
         elif key != said[0]:
-            fields[key].refuse("found all and any, wanted one of them")
+            fields[key].refuse("map.contradiction", "found all and any, wanted one of them")
         elif "exists" in fields:
-            fields[key].refuse(f"{key} does not go with exists")
+            fields[key].refuse("map.contradiction", f"{key} does not go with exists")
     return cast("Literal['all', 'any']", said[0]) if said else None
 
 
@@ -190,21 +204,21 @@ def _when(cursor: Cursor) -> When | None:
     checks: list[tuple[Path, Check]] = []
     entries = cursor.entries(keep_description=True)
     if cursor.is_kind("mapping") and not entries:
-        cursor.refuse("found nothing, wanted a path and what is to be there")
+        cursor.refuse("map.incomplete", "found nothing, wanted a path and what is to be there")
     for text, entry in entries.items():
         try:
             path = read_path(text)
         except PathError as error:
-            entry.refuse(str(error))
+            entry.refuse("map.bad-path", str(error))
             continue
         fields = entry.fields((*CHECKS, *ELEMENTS)) if entry.is_kind("mapping") else {"is": entry}
         if len(set(fields) & set(CHECKS)) > 1:
-            entry.refuse("wanted one condition")
+            entry.refuse("map.incomplete", "wanted one condition")
         check = _check(fields)
         if check is not None:
             checks.append((path, check))
         elif not set(fields) & set(CHECKS):
-            entry.refuse("found no condition", f"known: {', '.join(CHECKS)}")
+            entry.refuse("map.incomplete", "found no condition", f"known: {', '.join(CHECKS)}")
     return When(tuple(checks)) if checks else None
 
 
@@ -222,7 +236,9 @@ def _table(cursor: Cursor) -> dict[str, Scalar]:
     read = ((text, _scalar(entry)) for text, entry in entries.items())
     found = {text: value for text, value in read if value is not None}
     if cursor.is_kind("mapping") and not found:
-        cursor.refuse("found nothing, wanted what each value means", "values: { ok: true, broken: false }")
+        cursor.refuse(
+            "map.incomplete", "found nothing, wanted what each value means", "values: { ok: true, broken: false }"
+        )
     return found
 
 
@@ -245,7 +261,7 @@ def _read_path(cursor: Cursor, read: Callable[[str], T]) -> T | None:
     try:
         return read(text)
     except PathError as error:
-        cursor.refuse(str(error))
+        cursor.refuse("map.bad-path", str(error))
         return None
 
 

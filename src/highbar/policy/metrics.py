@@ -102,7 +102,9 @@ class MetricTable(Struct):
         """The metric that a rule names; None if it is broken, or after noting at `at` or the key that it is unknown."""
         metric = self.find(name)
         if metric is None and name not in self.broken:
-            cursor.refuse(f"unknown metric '{name}'", self.hint(name, cursor), at or cursor.key_at)
+            cursor.refuse(
+                "policy.unknown-metric", f"unknown metric '{name}'", self.hint(name, cursor), at or cursor.key_at
+            )
         return None if name in self.broken else metric
 
     def hint(self, name: str, cursor: Cursor) -> str | None:
@@ -156,17 +158,19 @@ def read_definitions(cursor: Cursor | None, settings: Policy, table: MetricTable
 def _read_name(item: Cursor, fields: Mapping[str, Cursor], found: Mapping[str, Definition]) -> str | None:
     if "name" not in fields:
         if item.is_kind("mapping"):
-            item.refuse("a metric without a name")
+            item.refuse("policy.missing-key", "a metric without a name")
         return None
     name = fields["name"].text()
     if name is None:
         return None
     if spelled_out(name) == name and not _NAME.fullmatch(name):
-        fields["name"].refuse(f"'{name}' cannot be named in a formula", "use letters, digits and underscores")
+        fields["name"].refuse(
+            "metric.name-taken", f"'{name}' cannot be named in a formula", "use letters, digits and underscores"
+        )
     elif name.lower() in _RESERVED or catalogue.is_repeated(spelled_out(name)) or not _NAME.fullmatch(name):
-        fields["name"].refuse(f"the name '{name}' is taken: it means something else in formulas")
+        fields["name"].refuse("metric.name-taken", f"the name '{name}' is taken: it means something else in formulas")
     elif name in found:
-        fields["name"].refuse(f"the metric '{name}' is defined twice")
+        fields["name"].refuse("metric.name-taken", f"the metric '{name}' is defined twice")
     else:
         return name
     return None
@@ -185,7 +189,7 @@ def _read_definition(
     description = read_description(fields)
     if "formula" not in fields:
         if item.is_kind("mapping"):
-            item.refuse("a metric without a formula")
+            item.refuse("policy.missing-key", "a metric without a formula")
         return None
     text = fields["formula"].text()
     expression = None if text is None else fields["formula"].attempt(lambda: parse(text))
@@ -193,7 +197,11 @@ def _read_definition(
         return None
     other_percentile = before is not None and name not in catalogue.metrics() and before.expression != expression
     if other_percentile and "better" not in fields:  # which direction is meant must not be guessed
-        item.refuse(f"'{name}' is a built-in percentile, and this is another formula", "say better: lower or higher")
+        item.refuse(
+            "metric.name-taken",
+            f"'{name}' is a built-in percentile, and this is another formula",
+            "say better: lower or higher",
+        )
         return None
     range_ = _read_range(fields["range"].node.text) if "range" in fields else None
     about = use_case or description or ""
@@ -206,7 +214,9 @@ def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | No
     named = fields["unit"].choice(*_UNITS) if "unit" in fields else None
     text = fields["range"].text() if "range" in fields else None
     if text is not None and _read_range(text) is None:
-        fields["range"].refuse(f"found '{text}', wanted the least and the greatest value", "write 0-100%, 0-1 or 1-5")
+        fields["range"].refuse(
+            "metric.bad-range", f"found '{text}', wanted the least and the greatest value", "write 0-100%, 0-1 or 1-5"
+        )
         return None
     if (named is None and "unit" in fields) or (text is None and "range" in fields):
         return None
@@ -216,7 +226,7 @@ def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | No
     if not _RATIO_RANGE.fullmatch(text.strip()):
         return by_unit or "number"
     if by_unit not in (None, "ratio"):
-        fields["range"].refuse(f"the range {text} is that of a ratio, but the unit is {by_unit}")
+        fields["range"].refuse("metric.bad-range", f"the range {text} is that of a ratio, but the unit is {by_unit}")
         return None
     return "ratio"
 
@@ -235,21 +245,23 @@ def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], t
     if cursor is None:
         return
     if WEIGHTED_SCORE in table.metrics:
-        cursor.refuse(f"'{WEIGHTED_SCORE}' is defined under metrics as well")
+        cursor.refuse("metric.name-taken", f"'{WEIGHTED_SCORE}' is defined under metrics as well")
     if len(weights) > MOST_WEIGHTS:
-        cursor.refuse(f"found {len(weights)} metrics, wanted at most {MOST_WEIGHTS}")
+        cursor.refuse("policy.out-of-range", f"found {len(weights)} metrics, wanted at most {MOST_WEIGHTS}")
     if not 0 < len(weights) <= MOST_WEIGHTS:
         table.broken.add(WEIGHTED_SCORE)
         return
     for name in weights:
         at = cursor.key_place(name)
         if name == WEIGHTED_SCORE:
-            cursor.refuse(f"'{WEIGHTED_SCORE}' cannot be a part of itself", at=at)
+            cursor.refuse("formula.cycle", f"'{WEIGHTED_SCORE}' cannot be a part of itself", at=at)
             continue
         metric = table.look_up(cursor, name, at)
         if metric and (metric.unit != "ratio" or metric.better != "higher"):
             message = f"'{name}' cannot be averaged with others, wanted ratios that are better when higher"
-            cursor.refuse(message, f"define a metric such as 1 - {name} with range: 0-100%", at)
+            cursor.refuse(
+                "formula.wrong-operand", message, f"define a metric such as 1 - {name} with range: 0-100%", at
+            )
     table.metrics[WEIGHTED_SCORE] = catalogue.weighted_score(weights)
 
 
@@ -260,7 +272,9 @@ def check_formulas(definitions: Iterable[Definition], table: MetricTable) -> Non
         check_names(definition.formula, definition.metric.expression, table)
         if not rests_on_results(definition.metric.expression):
             message = f"'{definition.metric.formula}' names no measure, so it is the same for any results"
-            definition.formula.refuse(message, "divide one measure by another, such as correct_outputs / total_outputs")
+            definition.formula.refuse(
+                "formula.constant", message, "divide one measure by another, such as correct_outputs / total_outputs"
+            )
     _check_columns(definitions)
     _check_cycles({definition.metric.name: definition.formula for definition in definitions}, table)
 
@@ -281,7 +295,9 @@ def _check_columns(definitions: Iterable[Definition]) -> None:
                 ) or metric.better != other.better
                 if differs and column not in catalogue.BOUNDED_COLUMNS:
                     message = f"'{metric.name}' and '{other.name}' disagree on which end of '{column}' is worse"
-                    definition.formula.refuse(message, "give both the same `range` and the same `better`")
+                    definition.formula.refuse(
+                        "metric.bad-range", message, "give both the same `range` and the same `better`"
+                    )
 
 
 def rests_on_results(node: Expression | Condition) -> bool:
@@ -309,7 +325,7 @@ def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable
             _check_column(cursor, leaf, table.allow_columns)
         elif not table.knows(leaf.name):
             hint = _hint(cursor, leaf.name, table, judged=judged)
-            cursor.refuse(f"unknown name '{leaf.name}'", hint, _place(cursor, leaf.name))
+            cursor.refuse("formula.unknown-name", f"unknown name '{leaf.name}'", hint, _place(cursor, leaf.name))
 
 
 def _hint(cursor: Cursor, name: str, table: MetricTable, *, judged: bool) -> str:
@@ -333,9 +349,13 @@ def _check_column(cursor: Cursor, leaf: Call, allowed: frozenset[str]) -> None:
     of_ours = COLUMN_NAMES | catalogue.SUMMED_COLUMNS
     if column in of_ours or catalogue.is_repeated(column):
         message = f"{leaf.function} cannot be taken of '{column}'"
-        cursor.refuse(message, f"columns it takes: {', '.join(sorted(known))}", _place(cursor, column))
+        cursor.refuse(
+            "formula.wrong-operand", message, f"columns it takes: {', '.join(sorted(known))}", _place(cursor, column)
+        )
     elif missed := near_miss(column, of_ours | set(MEASURES)):
-        cursor.refuse(f"'{column}' is nearly '{missed}'", f"did you mean '{missed}'?", _place(cursor, column))
+        cursor.refuse(
+            "policy.misspelled", f"'{column}' is nearly '{missed}'", f"did you mean '{missed}'?", _place(cursor, column)
+        )
 
 
 def _place(cursor: Cursor, name: str) -> Place:
@@ -358,7 +378,7 @@ def _check_cycles(formulas: Mapping[str, Cursor], table: MetricTable) -> None:
             cycle = list(reversed(error.args[1]))
             cursor = next((formulas[name] for name in cycle if name in formulas), None)
             if cursor:
-                cursor.refuse(f"the formula needs itself: {' → '.join(cycle)}")
+                cursor.refuse("formula.cycle", f"the formula needs itself: {' → '.join(cycle)}")
             table.broken.update(cycle)
             uses = {name: used - set(cycle) for name, used in uses.items() if name not in cycle}
     _check_chain(order, uses, formulas)
@@ -370,5 +390,5 @@ def _check_chain(order: Iterable[str], uses: Mapping[str, frozenset[str]], formu
     for name in order:
         depth[name] = 1 + max((depth[used] for used in uses[name]), default=0)
         if depth[name] > MOST_CHAIN and name in formulas:  # weighted_score, which may be in a chain, is not
-            formulas[name].refuse(f"the formula needs a chain of more than {MOST_CHAIN} metrics")
+            formulas[name].refuse("formula.cycle", f"the formula needs a chain of more than {MOST_CHAIN} metrics")
             depth[name] = 0  # one problem is enough: the metrics after it count on from here

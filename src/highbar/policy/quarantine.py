@@ -32,7 +32,7 @@ def read_quarantine(cursor: Cursor, rules: Sequence[Rule]) -> tuple[LastDays | N
     description = read_description(fields)
     if "ids" not in fields:
         if len(cursor.problems) == before:
-            cursor.refuse("no scenario is quarantined", _EXAMPLE)
+            cursor.refuse("policy.empty-value", "no scenario is quarantined", _EXAMPLE)
         return None, ()
     return _entries(fields["ids"], rules), (QuarantineRule("quarantine", "blocking", cursor.place, description),)
 
@@ -42,18 +42,26 @@ def _entries(cursor: Cursor, rules: Sequence[Rule]) -> dict[str, date | None]:
     found: dict[str, date | None] = {}
     items = cursor.items()
     if cursor.is_kind("list") and not items:
-        cursor.refuse("the list is empty", "remove it if nothing is quarantined")
+        cursor.refuse("policy.empty-value", "the list is empty", "remove it if nothing is quarantined")
     for item in items:
         entry = _entry(item)
         if entry is None:
             continue
         id_, until = entry
         if id_ in found:
-            item.refuse(f"'{id_}' is listed twice")
+            item.refuse("policy.listed-twice", f"'{id_}' is listed twice")
         if is_pattern(id_):
-            item.refuse(f"'{id_}' is a pattern, wanted an id", "name each scenario: a quarantine is an exception")
+            item.refuse(
+                "policy.wrong-type",
+                f"'{id_}' is a pattern, wanted an id",
+                "name each scenario: a quarantine is an exception",
+            )
         if any(matches(pattern, id_) for pattern in required):
-            item.refuse(f"'{id_}' is required", "a required scenario is never quarantined: keep it in one of both")
+            item.refuse(
+                "policy.conflict",
+                f"'{id_}' is required",
+                "a required scenario is never quarantined: keep it in one of both",
+            )
         found[id_] = until
     return found
 
@@ -63,7 +71,7 @@ def _entry(cursor: Cursor) -> tuple[str, date | None] | None:
     read_description(fields)
     until = _date(fields["until"]) if "until" in fields else None
     if "id" not in fields:
-        cursor.refuse("no id", "{ id: FLAKY-1, until: 2026-12-01 }")
+        cursor.refuse("policy.missing-key", "no id", "{ id: FLAKY-1, until: 2026-12-01 }")
         return None
     id_ = read_id(fields["id"])
     return None if id_ is None else (id_, until)
@@ -77,5 +85,7 @@ def _date(cursor: Cursor) -> date | None:
         # No other form of ISO 8601: nobody knows which day 2026-W49-2 is.
         return date.fromisoformat(text if _DATE.fullmatch(text) else "")
     except ValueError:
-        cursor.refuse(f"found '{text[:60]}', wanted a date", "write year, month and day: 2026-12-01")
+        cursor.refuse(
+            "policy.wrong-type", f"found '{text[:60]}', wanted a date", "write year, month and day: 2026-12-01"
+        )
         return None

@@ -153,7 +153,7 @@ def read_named(name: str) -> Policy:
     if Path(name).is_file():
         hint = f"write ./{TYPICAL} for the file, or rename it"
         message = f"--policy {TYPICAL} means the typical thresholds, and there is a file of that name"
-        raise InputError(Problem(message, hint=hint))
+        raise InputError(Problem("policy.two-files", message, hint=hint))
     return default()
 
 
@@ -255,7 +255,7 @@ def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found:
     problems = list(found)
     cursor = Cursor(root, "", file, problems)
     if root.kind == "null":
-        cursor.refuse("the policy is empty", "highbar init writes one to start from")
+        cursor.refuse("policy.no-rule", "the policy is empty", "highbar init writes one to start from")
         raise InputError(*problems)
     top = cursor.fields(KEYS, lambda: {**_HINTS, **top_hints(cursor, KEYS)})
     policy = _build(cursor, top, folder)
@@ -278,9 +278,8 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     if "latency_limit" in top:
         reader.notes.extend(time_notes(top["latency_limit"], settings.latency_limit))
     if not rules and not cursor.problems:
-        cursor.refuse(
-            "the policy has no rule, so there is nothing to judge", "for example thresholds: { pass_rate: 85% }"
-        )
+        message = "the policy has no rule, so there is nothing to judge"
+        cursor.refuse("policy.no-rule", message, "for example thresholds: { pass_rate: 85% }")
     _check_version(top, settings, rules)
     if any(each.is_sequential for rule in rules for each in demands_of(rule)):
         refuse_sequential(cursor, top, rules, suite, table.metrics)
@@ -351,11 +350,11 @@ def _read_history(cursor: Cursor | None, folder: Path, rules: Sequence[Rule]) ->
     name = (fields["folder"].text() if "folder" in fields else None) or HISTORY
     word = fields["drift"].choice("fail", "warn") if "drift" in fields else None
     if "drift" not in fields and cursor.is_kind("mapping"):
-        cursor.refuse("no drift", "history: { drift: fail }")
+        cursor.refuse("policy.missing-key", "no drift", "history: { drift: fail }")
     if word is None:
         return ()
     if any(isinstance(rule, NewFailuresRule) and rule.history not in (None, name) for rule in rules):
-        cursor.refuse("the baseline block names another history", "name one folder in both")
+        cursor.refuse("policy.conflict", "the baseline block names another history", "name one folder in both")
     level: Level = "blocking" if word == "fail" else "warning"
     return (DriftRule("history.drift", level, name, str(folder / name), cursor.place, description),)
 
@@ -397,4 +396,5 @@ def _read_rules(
 def _check_version(top: Mapping[str, Cursor], settings: Policy, rules: list[Rule]) -> None:
     progressive = any(isinstance(rule, ProgressiveRule) for rule in rules)
     if progressive and settings.agent_version and order(settings.agent_version) is None:
-        top["agent_version"].refuse(f"the version '{settings.agent_version}' cannot be read", HINT)
+        message = f"the version '{settings.agent_version}' cannot be read"
+        top["agent_version"].refuse("version.unreadable", message, HINT)

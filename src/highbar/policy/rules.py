@@ -114,7 +114,7 @@ class RuleReader(Struct):
             return
         known = f"known: {', '.join(THRESHOLDS_KEYS)}, or the name of a metric"
         hint = f"put it under risk: {name}" if name in RISK_LEVELS else entry.suggest(name, LEVELS) or known
-        replace(entry, path="thresholds").refuse(f"unknown key '{name}'", hint, at=entry.key_at)
+        replace(entry, path="thresholds").refuse("policy.unknown-key", f"unknown key '{name}'", hint, at=entry.key_at)
 
     def risk(self, cursor: Cursor) -> list[Rule]:
         """`risk.LEVEL.M`: critical and high block, medium and low warn."""
@@ -150,7 +150,7 @@ class RuleReader(Struct):
         goal = self.bar(entries.pop(target), metric) if target else None
         steps = self._steps(entries, metric)
         if not entries and cursor.is_kind("mapping"):
-            cursor.refuse("no step of a version", "v1.0: ≥ 80%")
+            cursor.refuse("policy.missing-key", "no step of a version", "v1.0: ≥ 80%")
         if metric is None or not steps:
             return None
         goal_threshold = goal.threshold if goal else None
@@ -163,9 +163,13 @@ class RuleReader(Struct):
             ordered = order(version)
             bar = self.bar(entry, metric)
             if ordered is None:
-                entry.refuse(f"'{version}' is not a version", f"{HINT}; or the word target", entry.key_at)
+                entry.refuse(
+                    "version.unreadable", f"'{version}' is not a version", f"{HINT}; or the word target", entry.key_at
+                )
             elif ordered in seen:
-                entry.refuse(f"'{version}' is the same version as '{seen[ordered]}'", at=entry.key_at)
+                entry.refuse(
+                    "policy.duplicate-key", f"'{version}' is the same version as '{seen[ordered]}'", at=entry.key_at
+                )
             else:
                 seen[ordered] = version
                 if bar:
@@ -213,7 +217,7 @@ class RuleReader(Struct):
         where = read_where(fields.get("where"), self.settings)
         for key in ("metric", "threshold"):
             if key not in fields and item.is_kind("mapping"):
-                item.refuse(f"a rule without a {key}")
+                item.refuse("policy.missing-key", f"a rule without a {key}")
         name = spelled_out((fields["metric"].text() if "metric" in fields else None) or "")
         metric = self.table.look_up(fields["metric"], name, fields["metric"].place) if name else None
         if "threshold" not in fields:
@@ -278,10 +282,10 @@ class RuleReader(Struct):
         if cursor.is_kind("mapping"):
             for key, value in cursor.fields(THRESHOLD_KEYS).items():
                 if key in fields:
-                    value.refuse(f"'{key}' is given twice", "keep one of the two")
+                    value.refuse("policy.duplicate-key", f"'{key}' is given twice", "keep one of the two")
                 fields[key] = value
             if "threshold" not in fields:
-                cursor.refuse("no threshold", "threshold: ≥ 95%")
+                cursor.refuse("policy.missing-key", "no threshold", "threshold: ≥ 95%")
         else:
             fields["threshold"] = cursor
         demand, description = self._demand(fields, metric)
@@ -313,11 +317,15 @@ def _check_margin(fields: Mapping[str, Cursor], threshold: Threshold, demand: De
         else high is not None and moved.value >= high > threshold.value
     )
     if leaves_nothing:
-        fields["margin"].refuse("this margin leaves nothing of its threshold", "give a smaller one")
+        fields["margin"].refuse(
+            "threshold.constant", "this margin leaves nothing of its threshold", "give a smaller one"
+        )
     if demand.failures and not moved.is_perfection(metric.better):
         wanted = "a threshold of 100%, or of 0% if lower is better"
         found = f"{threshold.text}{' with a margin' if demand.margin else ''}"
-        fields["failures"].refuse(f"failures needs {wanted}, found {found}", "use `margin`, or write 100%")
+        fields["failures"].refuse(
+            "policy.conflict", f"failures needs {wanted}, found {found}", "use `margin`, or write 100%"
+        )
 
 
 def scenario_rules(required: Cursor | None, optional: Cursor | None) -> list[Rule]:
@@ -327,7 +335,11 @@ def scenario_rules(required: Cursor | None, optional: Cursor | None) -> list[Rul
     for rule, item in warning:
         both = next((each for each, _ in blocking if _either_matches(each.pattern, rule.pattern)), None)
         if both:
-            item.refuse(f"'{rule.pattern}' is required as well (as '{both.pattern}')", "keep it in one of the two")
+            item.refuse(
+                "policy.conflict",
+                f"'{rule.pattern}' is required as well (as '{both.pattern}')",
+                "keep it in one of the two",
+            )
     return [rule for rule, _ in (*blocking, *warning)]
 
 
@@ -341,11 +353,11 @@ def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioR
     description = read_description(fields)
     if "ids" not in fields:
         if cursor.is_kind("mapping"):
-            cursor.refuse("no ids", "ids: [SEC-001, SEC-002]")
+            cursor.refuse("policy.missing-key", "no ids", "ids: [SEC-001, SEC-002]")
         return []
     found = fields["ids"].texts(read_id)
     if fields["ids"].is_kind("list") and not fields["ids"].node.items:
-        fields["ids"].refuse("the list is empty")
+        fields["ids"].refuse("policy.empty-value", "the list is empty")
     return [(ScenarioRule(f"{cursor.path}.{text}", level, text, description, item.place), item) for text, item in found]
 
 
@@ -358,7 +370,9 @@ def _read_threshold(cursor: Cursor, metric: Metric | None) -> Threshold | None:
         value = meant(cursor.node.text, metric.unit if metric else "ratio") or "90%"
         sign = "≤" if metric and metric.better == "lower" else "≥"
         hint = f"write it on one line, in quotes or as {sign} {value.lstrip('≥≤ ')}"
-        cursor.refuse("found a block of text, wanted a threshold; YAML starts one at an unquoted >", hint)
+        cursor.refuse(
+            "yaml.unquoted", "found a block of text, wanted a threshold; YAML starts one at an unquoted >", hint
+        )
         return None
     text = cursor.scalar("a threshold, such as ≥ 95%")
     return None if text is None else attempt_for(cursor, metric, lambda known: read_threshold(text, known))

@@ -18,7 +18,7 @@ def read_id(cursor: Cursor) -> str | None:
         return None
     text = cursor.text()
     if text is not None and any(character < " " or "\x7f" <= character <= "\x9f" for character in text):
-        cursor.refuse(f"the id {text!a} has a control character")
+        cursor.refuse("file.bad-character", f"the id {text!a} has a control character")
         return None
     return text
 

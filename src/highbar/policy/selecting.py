@@ -21,16 +21,16 @@ def read_select(cursor: Cursor, allowed: Collection[str]) -> Where:
     """`{column: value or values}`, sorted by column."""
     entries = cursor.entries(keep_description=True)
     if not entries and cursor.is_kind("mapping"):
-        cursor.refuse("found no column", "leave it out to judge every row")
+        cursor.refuse("policy.empty-value", "found no column", "leave it out to judge every row")
     found: list[tuple[str, tuple[str, ...]]] = []
     for column, entry in entries.items():
         fault = _select_fault(column, allowed)
         if fault:
-            entry.refuse(fault.message, fault.hint, at=cursor.key_place(column))
+            entry.refuse(fault.code, fault.message, fault.hint, at=cursor.key_place(column))
         elif entry.is_kind("list"):
             found.append((column, tuple(text for text, _ in entry.texts())))
             if not entry.node.items:
-                entry.refuse("found no value", f"leave '{column}' out to judge every row")
+                entry.refuse("policy.empty-value", "found no value", f"leave '{column}' out to judge every row")
         elif (text := entry.text()) is not None:
             found.append((column, (text,)))
     return tuple(sorted(found))
@@ -48,11 +48,13 @@ def read_where_options(texts: Sequence[str], allowed: Collection[str] = ()) -> W
         column, equals, value = text.partition("=")
         fault = _select_fault(column, allowed) if equals else None
         if not equals or not column or not value:
-            problems.append(Problem(f"--where {text}: wanted COLUMN=VALUE", hint="--where tags.model=NAME"))
+            problems.append(
+                Problem("option.bad-value", f"--where {text}: wanted COLUMN=VALUE", hint="--where tags.model=NAME")
+            )
         elif fault:
-            problems.append(Problem(f"--where {text}: {fault.message}", hint=fault.hint))
+            problems.append(Problem(fault.code, f"--where {text}: {fault.message}", hint=fault.hint))
         elif value in found.setdefault(column, []):
-            problems.append(Problem(f"--where {text}: given twice"))
+            problems.append(Problem("option.twice", f"--where {text}: given twice"))
         else:
             found[column].append(value)
     if problems:
@@ -64,7 +66,9 @@ def with_rows(policy: Policy, where: Sequence[str]) -> Policy:
     """The policy for the rows that `--where` selects. Raises InputError if the policy has a `select` of its own."""
     if policy.select:
         message = f"--where: the policy already selects the rows to judge: {say_select(policy.select)}"
-        raise InputError(Problem(message, policy.file, hint="remove --where, or select from the policy"))
+        raise InputError(
+            Problem("option.conflict", message, policy.file, hint="remove --where, or select from the policy")
+        )
     return replace(policy, select=read_where_options(where, policy.allow_columns))
 
 
@@ -74,11 +78,15 @@ def _select_fault(column: str, allowed: Collection[str]) -> Problem | None:
         return None
     if column in COLUMN_NAMES or column == "tags.":
         hint = "name one of them: tags.model" if column in ("tags", "tags.") else None
-        return Problem(f"rows cannot be chosen by '{column}', {_WANTED}", hint=hint)
+        return Problem("select.column", f"rows cannot be chosen by '{column}', {_WANTED}", hint=hint)
     name = column.partition(".")[0]
     missed = None if column in allowed or name in allowed else near_miss(name, COLUMN_NAMES)
     if missed:
-        return Problem(f"'{column}' is nearly the column '{missed}'", hint="if it is your own, add it to allow_columns")
+        return Problem(
+            "policy.misspelled",
+            f"'{column}' is nearly the column '{missed}'",
+            hint="if it is your own, add it to allow_columns",
+        )
     return None
 
 

@@ -41,11 +41,11 @@ def refuse_sequential(
     correct = top["judge"].child("correct") if "judge" in top else None
     if correct is not None and correct.node.text.lower() == "true":
         message = "shares that are corrected for the errors of a judge cannot be judged sequentially"
-        correct.refuse(message, "write `evidence: confident`, or remove correct")
+        correct.refuse("policy.conflict", message, "write `evidence: confident`, or remove correct")
     for rule, demand in ((each, demand) for each in rules for demand in demands_of(each) if demand.is_sequential):
         planned = 0 if suite is None or demand.horizon is None else len(set_of(rule, suite, metrics))
         if demand.horizon is not None and demand.horizon < planned:
-            cursor.refuse(*small_horizon(rule, demand.horizon, planned), at=rule.place)
+            cursor.refuse("policy.horizon", *small_horizon(rule, demand.horizon, planned), at=rule.place)
 
 
 def small_horizon(rule: Rule, horizon: int, planned: int) -> tuple[str, str]:

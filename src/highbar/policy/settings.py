@@ -71,7 +71,9 @@ def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
         "slices": _slices(top.get("slices"), columns),
     }
     if read["answers"] == "fixed" and read["population"] != "suite":
-        top["answers"].refuse("answers: fixed has no effect without population: suite", "write both, or neither")
+        top["answers"].refuse(
+            "policy.no-effect", "answers: fixed has no effect without population: suite", "write both, or neither"
+        )
     known = {key: value for key, value in read.items() if value is not None}
     return Policy((), {}, **known), demand  # type: ignore[arg-type]
 
@@ -79,7 +81,11 @@ def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
 def _agent(cursor: Cursor) -> str | None:
     """The name of the agent. How to run it is in the suite."""
     if cursor.node.kind == "mapping":
-        cursor.refuse("found a mapping, wanted the name of the agent", "how an agent is run goes into the suite file")
+        cursor.refuse(
+            "policy.wrong-type",
+            "found a mapping, wanted the name of the agent",
+            "how an agent is run goes into the suite file",
+        )
         return None
     return cursor.text()
 
@@ -107,7 +113,11 @@ def _optional(top: Mapping[str, Cursor], key: str, read: Callable[[Cursor], obje
 def _confidence(cursor: Cursor) -> Fraction | None:
     value = cursor.number(read_share, "a share, such as 0.95")
     if value is not None and not _LOWEST_CONFIDENCE < value < 1:
-        cursor.refuse(f"found {cursor.node.text}, wanted a share above 0.5 and below 1", "write 0.95 or 95%")
+        cursor.refuse(
+            "policy.out-of-range",
+            f"found {cursor.node.text}, wanted a share above 0.5 and below 1",
+            "write 0.95 or 95%",
+        )
         return None
     return value
 
@@ -115,10 +125,14 @@ def _confidence(cursor: Cursor) -> Fraction | None:
 def _pass_score(cursor: Cursor) -> Fraction | None:
     value = cursor.number(read_share, "a share, such as 0.8")
     if value == 0:
-        cursor.refuse("found 0, wanted a share above 0: every trial would pass", "write 0.8 or 80%")
+        cursor.refuse(
+            "policy.out-of-range", "found 0, wanted a share above 0: every trial would pass", "write 0.8 or 80%"
+        )
         return None
     if value is not None and value.denominator > _FINEST:
-        cursor.refuse(f"found {cursor.node.text}, wanted at most 20 decimal places", "write 0.8 or 80%")
+        cursor.refuse(
+            "policy.out-of-range", f"found {cursor.node.text}, wanted at most 20 decimal places", "write 0.8 or 80%"
+        )
         return None
     return value
 
@@ -149,13 +163,13 @@ def check_column(cursor: Cursor, column: str, allowed: frozenset[str]) -> bool:
     if not sliceable(column):
         wanted = f"wanted {', '.join(sorted(SLICEABLE))}, tags.NAME, or a column of your own"
         hint = "name one of them: tags.locale" if column == "tags" else None
-        cursor.refuse(f"scenarios cannot be chosen by '{column}', {wanted}", hint)
+        cursor.refuse("select.column", f"scenarios cannot be chosen by '{column}', {wanted}", hint)
         return False
     name = column.partition(".")[0]
     missed = None if name in allowed or column in allowed else near_miss(name, COLUMN_NAMES)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to allow_columns"
-        cursor.refuse(f"'{column}' is nearly the column '{missed}'", hint)
+        cursor.refuse("policy.misspelled", f"'{column}' is nearly the column '{missed}'", hint)
     return not missed
 
 
@@ -164,7 +178,7 @@ def check_category(cursor: Cursor, category: str, allowed: frozenset[str], at: P
     missed = None if category in allowed else near_category(category)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to allow_categories"
-        cursor.refuse(f"'{category}' is nearly the category '{missed}'", hint, at)
+        cursor.refuse("policy.misspelled", f"'{category}' is nearly the category '{missed}'", hint, at)
     return not missed
 
 
@@ -174,7 +188,7 @@ def read_where(cursor: Cursor | None, settings: Policy) -> Where:
         return ()
     entries = cursor.entries(keep_description=True)
     if not entries and cursor.is_kind("mapping"):
-        cursor.refuse("found no column", "leave it out to mean every scenario")
+        cursor.refuse("policy.empty-value", "found no column", "leave it out to mean every scenario")
     return tuple(
         sorted(
             (column, values)
@@ -188,7 +202,7 @@ def _values(cursor: Cursor, column: str, settings: Policy) -> tuple[str, ...]:
     if cursor.is_kind("list"):
         found = cursor.texts()
         if not cursor.node.items:
-            cursor.refuse("found no value", f"leave '{column}' out to mean every scenario")
+            cursor.refuse("policy.empty-value", "found no value", f"leave '{column}' out to mean every scenario")
     else:
         text = cursor.text()
         found = [] if text is None else [(text, cursor)]
@@ -218,7 +232,7 @@ def _weight_table(cursor: Cursor | None, *, of_metrics: bool = False) -> dict[st
     entries = cursor.metrics() if of_metrics else cursor.entries()
     read = {name: entry.number(read_positive, "a number above 0") for name, entry in entries.items()}
     if not read and cursor.is_kind("mapping"):
-        cursor.refuse("found no weight")
+        cursor.refuse("policy.empty-value", "found no weight")
     return {name: weight for name, weight in read.items() if weight is not None}
 
 
@@ -246,7 +260,9 @@ def read_evidence(fields: Mapping[str, Cursor], outer: Demand | None = None) -> 
 
 def refuse_without_effect(cursor: Cursor, key: str) -> None:
     """Note a key that only a sequential rule may have."""
-    cursor.refuse(f"{key} has an effect only with sequential", f"add `evidence: sequential`, or remove {key}")
+    cursor.refuse(
+        "policy.no-effect", f"{key} has an effect only with sequential", f"add `evidence: sequential`, or remove {key}"
+    )
 
 
 def read_level(fields: Mapping[str, Cursor]) -> Level:
@@ -276,7 +292,9 @@ def read_threshold_margin(cursor: Cursor, metric: Metric | None) -> Fraction | N
     text = cursor.scalar("a margin")
     margin = None if text is None else attempt_for(cursor, metric, lambda known: read_margin(text, known))
     if margin and margin.relative:
-        cursor.refuse("a threshold's margin cannot be of the baseline", "give it in the metric's unit")
+        cursor.refuse(
+            "policy.wrong-type", "a threshold's margin cannot be of the baseline", "give it in the metric's unit"
+        )
         return None
     return margin.value if margin else None
 
@@ -285,7 +303,9 @@ def read_tolerate(cursor: Cursor) -> Fraction | None:
     """The failure rate that a threshold of 100 % must exclude."""
     value = cursor.number(read_share, "a share, such as 5%")
     if value is not None and not 0 < value < 1:
-        cursor.refuse(f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05")
+        cursor.refuse(
+            "policy.out-of-range", f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05"
+        )
         return None
     return value
 
@@ -294,6 +314,10 @@ def read_failures(cursor: Cursor, evidence: str | None) -> int | None:
     """An acceptance number. With `evidence: estimate` it has no effect, so it is refused there."""
     value = cursor.whole_number(0, MOST_FAILURES, "demand a rate below 100% instead")
     if value is not None and evidence == "estimate":
-        cursor.refuse("failures has no effect by the estimate", "add `evidence: confident`, or remove failures")
+        cursor.refuse(
+            "policy.no-effect",
+            "failures has no effect by the estimate",
+            "add `evidence: confident`, or remove failures",
+        )
         return None
     return value

@@ -40,7 +40,7 @@ def read_rule(item: Cursor) -> tuple[str, Place, Cursor] | None:
     text = item.node.text
     found = None if re.search(_JOINED, text) or item.node.block else re.fullmatch(_RULE, text)
     if found is None:
-        item.refuse(f"cannot read '{text[:60]}' as a rule", _rule_hint(text))
+        item.refuse("threshold.unreadable", f"cannot read '{text[:60]}' as a rule", _rule_hint(text))
         return None
     at = item.node.place_at(item.file, found.start(2))
     text_at = (at.line, at.column) if item.node.text_at and at.line and at.column else None
@@ -73,7 +73,7 @@ def refuse_between_levels(entry: Cursor, name: str, levels: Collection[str]) -> 
     value = entry_text(entry)
     message = f"'{name}' is below neither '{first}' nor '{second}', so it could be meant as either"
     options = " or ".join(f"{level}: {{ {name}: {value} }}" for level in levels)
-    entry.refuse(message, f"indent it below one of them: {options}", at=entry.key_at)
+    entry.refuse("policy.unknown-key", message, f"indent it below one of them: {options}", at=entry.key_at)
 
 
 def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:

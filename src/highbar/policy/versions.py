@@ -54,10 +54,10 @@ def resolve_steps(policy: Policy, recorded: str | None) -> Policy:
         rule = next(rule for rule in policy.rules if isinstance(rule, ProgressiveRule))
         message = f"{rule.name}: no agent version is known, and the threshold depends on it"
         hint = "give --agent-version, or agent_version in the policy or in the results"
-        raise InputError(Problem(message, rule.place.file, rule.place.line, rule.place.column, hint))
+        raise InputError(Problem("version.unknown", message, rule.place.file, rule.place.line, rule.place.column, hint))
     ordered = order(version)
     if ordered is None:
-        raise InputError(Problem(f"the agent version '{version}' cannot be read", hint=HINT))
+        raise InputError(Problem("version.unreadable", f"the agent version '{version}' cannot be read", hint=HINT))
     rules = tuple(_resolve_rule(rule, ordered) for rule in policy.rules)
     return replace(policy, rules=rules, notes=notes)
 

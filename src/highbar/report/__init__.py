@@ -154,7 +154,8 @@ def format_of(file: str) -> str | None:
 
 def _unknown(name: str, known: Iterable[str], what: str = "a format") -> InputError:
     return InputError(
-        removed_format(name) or Problem(f"{name!r} is not {what}", hint=f"wanted one of {', '.join(known)}")
+        removed_format(name)
+        or Problem("option.unknown-format", f"{name!r} is not {what}", hint=f"wanted one of {', '.join(known)}")
     )
 
 
@@ -197,10 +198,12 @@ def _load(name: str) -> Any:
         module = _entry_points()[name].load()
     except Exception as error:
         message = f"the format {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
-        raise InputError(Problem(message, hint=hint)) from error
+        raise InputError(Problem("plugin.broken", message, hint=hint)) from error
     for function in ("render", "render_problems"):
         if not callable(getattr(module, function, None)):
-            raise InputError(Problem(f"the format {name!r} of an installed package has no {function}", hint=hint))
+            raise InputError(
+                Problem("plugin.broken", f"the format {name!r} of an installed package has no {function}", hint=hint)
+            )
     return module
 
 

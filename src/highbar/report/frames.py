@@ -23,7 +23,9 @@ def frame(verdict: Verdict, table: str) -> Any:
     Raises InputError if `table` is not one of `TABLES`.
     """
     if table not in TABLES:
-        raise InputError(Problem(f"found the table {table!r}", hint=f"wanted one of {', '.join(TABLES)}"))
+        raise InputError(
+            Problem("option.bad-value", f"found the table {table!r}", hint=f"wanted one of {', '.join(TABLES)}")
+        )
     rows = list(_rows(verdict, table))
     if find_spec("pandas"):
         return import_module("pandas").DataFrame(rows, columns=_columns(table))

@@ -73,7 +73,7 @@ def _of_problems(problems: Iterable[Problem], located: Located) -> list[Annotati
     return [
         Annotation(
             "error",
-            problem.message + (f" (hint: {problem.hint})" if problem.hint else ""),
+            problem.coded_message + (f" (hint: {problem.hint})" if problem.hint else ""),
             NO_VERDICT,
             located(problem.file) if problem.file else None,
             problem.line,

@@ -172,7 +172,7 @@ def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
 def _problem(problem: Problem) -> _TestCase:
     place = problem.place_text
     hint = f"\nhint: {visible(problem.hint)}" if problem.hint else ""
-    message = visible(problem.message)
+    message = visible(problem.coded_message)
     name = visible(place) or NO_VERDICT
     return _TestCase("highbar.problems", name, "error", "problem", message, f"{NO_VERDICT}\n{message}{hint}")
 

@@ -238,7 +238,7 @@ def render_comment_problems(problems: Iterable[Problem], display: Display = PAGE
 def _problem(problem: Problem, short: Encode = code_span) -> str:
     place = problem.place_text
     hint = f" (hint: {short(problem.hint)})" if problem.hint else ""
-    return f"- {short(place) + ' ' if place else ''}{short(problem.message)}{hint}"
+    return f"- {short(place) + ' ' if place else ''}{short(problem.coded_message)}{hint}"
 
 
 def _fit(section: _Section, room: int) -> str:

@@ -65,7 +65,9 @@ def read_run_choices(given: Mapping[str, Any]) -> dict[str, Any]:
     read: RunSettings = read_run_settings(fields, place)
     if place.problems:
         problems = ((str(problem.path[0]).replace("_", "-"), problem) for problem in place.problems)
-        raise InputError(*(Problem(f"--{name}: {problem.text}", hint=problem.hint) for name, problem in problems))
+        raise InputError(
+            *(Problem("option.bad-value", f"--{name}: {problem.text}", hint=problem.hint) for name, problem in problems)
+        )
     return {key: getattr(read, key) for key in fields}
 
 
@@ -77,7 +79,7 @@ def read_shard(text: object) -> tuple[int, int]:
     """
     found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text) if isinstance(text, str) else None
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise InputError(Problem(f"--shard: {text!r}: wanted K/N with K from 1 to N, such as 2/5"))
+        raise InputError(Problem("option.bad-value", f"--shard: {text!r}: wanted K/N with K from 1 to N, such as 2/5"))
     return int(found[1]), int(found[2])
 
 

@@ -69,16 +69,24 @@ def refuse_undecidable(policy: Policy, chosen: Chosen, *, subset: bool, strict: 
         raise InputError(replace(missing, message=f"a run cannot be decided without a policy: {missing.message}"))
     if policies.is_typical(policy):
         message = "the typical thresholds judge what the results happen to have, so a part of them decides nothing"
-        raise InputError(Problem(message, hint="write a policy: highbar init"))
+        raise InputError(Problem("run.undecidable", message, hint="write a policy: highbar init"))
     if not any(strict or rule.level == "blocking" for rule in policy.rules):
         message = "the policy has no blocking rule, so that there is nothing to decide"
-        raise InputError(Problem(message, policy.file, hint="run without --until-decided"))
+        raise InputError(Problem("run.undecidable", message, policy.file, hint="run without --until-decided"))
     if chosen.shard is not None:
         message = "a shard cannot decide: its scenarios are a part of the suite, and the rules are about the whole"
-        raise InputError(Problem(message, hint="run the whole suite with --until-decided, or every shard to its end"))
+        raise InputError(
+            Problem(
+                "run.undecidable", message, hint="run the whole suite with --until-decided, or every shard to its end"
+            )
+        )
     if chosen != Chosen() and not subset:
         message = "this run is filtered, and gets no verdict by which it could be decided"
-        raise InputError(Problem(message, hint="--subset judges the chosen scenarios alone; or run the whole suite"))
+        raise InputError(
+            Problem(
+                "run.undecidable", message, hint="--subset judges the chosen scenarios alone; or run the whole suite"
+            )
+        )
 
 
 class LiveCheck:
@@ -215,7 +223,7 @@ class LiveCheck:
     def _until_over(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
             if self._is_over:
-                raise InputError(Problem("the run has ended"))
+                raise InputError(Problem("run.nothing-judged", "the run has ended"))
             yield line
 
     def _check_functions(self) -> _RememberedCalls | None:

@@ -218,13 +218,19 @@ def _refuse_failed(summary: Summary, prepared: Prepared, document: RunDocument) 
     if summary.how == "refused":
         message = f"the first trials were all refused: {summary.refusal}"
         hint = f"then {on}" if document.done.answered else _how_to_begin_again(prepared, on)
-        raise InputError(Problem(message, hint=f"check the address and the key; {hint}"))
+        raise InputError(Problem("agent.refused", message, hint=f"check the address and the key; {hint}"))
     if summary.how == "judge refused":
         message = f"the judge refused: {summary.refusal}"
-        raise InputError(Problem(message, hint=f"check the judge's address and key; then {on}"))
+        raise InputError(Problem("judge.refused", message, hint=f"check the judge's address and key; then {on}"))
     if summary.how == "versions":
         message = f"the agent says two versions: {' and '.join(summary.versions)}"
-        raise InputError(Problem(message, hint="one run is of one version; start a new run when the rollout is over"))
+        raise InputError(
+            Problem(
+                "agent.several-versions",
+                message,
+                hint="one run is of one version; start a new run when the rollout is over",
+            )
+        )
 
 
 def _how_to_begin_again(prepared: Prepared, on: str) -> str:

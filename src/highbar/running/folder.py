@@ -135,7 +135,9 @@ def create(path: Path, plan: RunPlan) -> RunFolder:
         if isinstance(error, OSError | ReportError | ValueError):
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             hint = "--output DIR names another folder"
-            raise InputError(Problem(f"the run folder cannot be made: {reason}", str(path), hint=hint)) from error
+            raise InputError(
+                Problem("file.unwritable", f"the run folder cannot be made: {reason}", str(path), hint=hint)
+            ) from error
         raise
     return RunFolder(path, journal, history)
 
@@ -221,14 +223,18 @@ def _decode_record(decode: Callable[[bytes], _Record], payload: bytes, name: str
     try:
         return decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(Problem(f"not a record of a run: {error}", name, hint="start a new run")) from None
+        raise InputError(
+            Problem("run.damaged", f"not a record of a run: {error}", name, hint="start a new run")
+        ) from None
 
 
 def _known_end(path: Path) -> JournalEnd | None:
     """The end of the journal when the run last ended, according to run.json; None if it never ended."""
     if not is_run_folder(path):
         message = "has no journal, so it is not the folder of a run" if path.is_dir() else "no such folder"
-        raise InputError(Problem(message, str(path), hint="highbar run prints the name of its folder when it ends"))
+        raise InputError(
+            Problem("run.not-a-run", message, str(path), hint="highbar run prints the name of its folder when it ends")
+        )
     if not os.path.lexists(path / DOCUMENT):
         return None
     journal = run_document.read_document(path).journal
@@ -245,7 +251,7 @@ def _remove_leftovers(path: Path) -> None:
 
 def _exists(path: Path) -> InputError:
     hint = f"highbar run --resume {shlex.quote(str(path))} continues a run, --output DIR names another folder"
-    return InputError(Problem("exists already, and nothing is overwritten", str(path), hint=hint))
+    return InputError(Problem("file.exists", "exists already, and nothing is overwritten", str(path), hint=hint))
 
 
 @contextmanager

@@ -73,13 +73,13 @@ class CheckFunctions:
         try:
             kind, _, _, value = self._exchange([name], LONGEST_START)
         except FunctionFailed as error:
-            return Problem(f"the check {name} cannot be loaded: its module {error}")
+            return Problem("check.not-loaded", f"the check {name} cannot be loaded: its module {error}")
         match kind, value:
             case frames.ANSWERED, None:
                 return None
             case frames.REFUSED, {"message": str(text), "hint": hint, "file": file, "line": line}:
-                return Problem(text, file=file, line=line, hint=hint)
-        return Problem(f"the check {name} cannot be loaded")
+                return Problem("check.not-loaded", text, file=file, line=line, hint=hint)
+        return Problem("check.not-loaded", f"the check {name} cannot be loaded")
 
     def _call(self, name: str, answer: Mapping[str, Any]) -> Any:
         kind, _, _, value = self._exchange([name, answer], self._limit)

@@ -72,7 +72,7 @@ def graded_by(
         suite = replace(suite, judges=judges)
     if suite.lists_only:
         hint = "give its scenarios answers, expected_behaviors or must_not"
-        raise InputError(Problem("this suite has no checks to grade by", str(file), hint=hint))
+        raise InputError(Problem("suite.no-check", "this suite has no checks to grade by", str(file), hint=hint))
     ids = tuple(suite.scenarios)
     environment = {} if environment is None else environment
     refuse_missing_functions(suite, ids, file.parent)

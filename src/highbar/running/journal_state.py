@@ -135,7 +135,9 @@ class JournalState:
     def plan(self) -> RunPlan:
         """What the run was started with. Raises InputError if the journal has no plan."""
         if self._plan is None:
-            raise InputError(Problem("the journal has no plan: nothing was run", self.name, hint="start a new run"))
+            raise InputError(
+                Problem("run.damaged", "the journal has no plan: nothing was run", self.name, hint="start a new run")
+            )
         return self._plan
 
     def read(self, offset: int, payload: bytes) -> None:
@@ -318,7 +320,9 @@ class JournalState:
         return self._places[id_][trial - 1]
 
     def _refusal(self, offset: int, message: str, hint: str | None = None) -> InputError:
-        return InputError(Problem(f"at byte {offset}: {message}", self.name, hint=hint or "start a new run"))
+        return InputError(
+            Problem("run.damaged", f"at byte {offset}: {message}", self.name, hint=hint or "start a new run")
+        )
 
 
 def _common(before: Checkout, now: Checkout) -> Checkout:

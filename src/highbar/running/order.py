@@ -85,10 +85,10 @@ def choose_scenarios(suite: Suite, chosen: Chosen) -> tuple[str, ...]:
     """
     problems = [*_unmatched(suite, chosen)]
     if chosen.limit is not None and chosen.limit < 1:
-        problems.append(Problem(f"--limit {chosen.limit}: wanted a whole number from 1"))
+        problems.append(Problem("option.bad-value", f"--limit {chosen.limit}: wanted a whole number from 1"))
     ids = tuple(_matching(suite, chosen)) if not problems else ()
     if not ids and not problems:
-        problems.append(Problem("no scenario matches both --only and --category"))
+        problems.append(Problem("option.no-match", "no scenario matches both --only and --category"))
     if problems:
         raise InputError(*problems)
     chosen_ids = ids[: chosen.limit]
@@ -111,12 +111,18 @@ def _unmatched(suite: Suite, chosen: Chosen) -> Iterator[Problem]:
     """A problem for each word that matches nothing, even if another one matches: the run would lack what was asked."""
     for word in chosen.only:
         if word not in suite.scenarios and not any(map(_pattern(word).fullmatch, suite.scenarios)):
-            yield Problem(f"--only {word}: no scenario of the suite matches", hint=did_you_mean(word, suite.scenarios))
+            yield Problem(
+                "option.no-match",
+                f"--only {word}: no scenario of the suite matches",
+                hint=did_you_mean(word, suite.scenarios),
+            )
     categories = {scenario.columns.get("category") for scenario in suite.scenarios.values()}
     known = sorted(category for category in categories if category is not None)
     for word in chosen.category:
         if word not in known:
-            yield Problem(f"--category {word}: no scenario of the suite has it", hint=did_you_mean(word, known))
+            yield Problem(
+                "option.no-match", f"--category {word}: no scenario of the suite has it", hint=did_you_mean(word, known)
+            )
 
 
 def _pattern(word: str) -> re.Pattern[str]:

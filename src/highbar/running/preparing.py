@@ -139,7 +139,7 @@ def _text_to_keep(suite: Suite, data: bytes) -> bytes:
 
 def _agent(suite: Suite) -> Agent:
     if suite.agent is None:  # `unmet_needs` has said so already
-        raise InputError(Problem("the suite names no agent"))
+        raise InputError(Problem("agent.missing", "the suite names no agent"))
     return suite.agent
 
 
@@ -147,7 +147,9 @@ def _refuse_unmet(suite: Suite, environment: Mapping[str, str], options: RunOpti
     problems = [*unmet_needs(suite, environment, agent=options.agent is None, judge=not options.judges, data=data)]
     if suite.run.budget is not None and suite.agent is not None and not _says_its_cost(suite.agent):
         hint = "with `format: json`, `cost_usd` says where the cost is in a reply"
-        problems.append(Problem("a budget needs the cost of every reply, which this agent never says", hint=hint))
+        problems.append(
+            Problem("agent.no-cost", "a budget needs the cost of every reply, which this agent never says", hint=hint)
+        )
     if problems:
         raise InputError(*problems)
 
@@ -282,7 +284,7 @@ def _with_changes(
     if gone or added:
         changes = ", ".join(f"{word} {some(ids, 5)}" for word, ids in (("without", gone), ("with", added)) if ids)
         message = f"the suite has other scenarios than when the run began: {changes}"
-        raise InputError(Problem(message, shown, hint="start a new run"))
+        raise InputError(Problem("run.suite-changed", message, shown, hint="start a new run"))
     digests = {
         id_: there.scenarios[id_].digest
         for id_ in history.plan.order
@@ -293,7 +295,7 @@ def _with_changes(
     if changed and not rerun_changed:
         message = f"these scenarios have changed since the run began: {some(changed, 5)}"
         hint = "--rerun-changed runs them again; or start a new run"
-        raise InputError(Problem(message, shown, hint=hint))
+        raise InputError(Problem("run.suite-changed", message, shown, hint=hint))
     text = None if there is suite else _text_to_keep(there, data)
     return there, Resumed(now, tuple(changed), text, digests)
 
@@ -327,7 +329,9 @@ def _read_stored(value: Any, kind: type[_Stored]) -> _Stored:
 
 
 def _invalid_plan(reason: str) -> InputError:
-    return InputError(Problem(f"the journal has a plan that no run writes: {reason}", hint="start a new run"))
+    return InputError(
+        Problem("run.damaged", f"the journal has a plan that no run writes: {reason}", hint="start a new run")
+    )
 
 
 def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:

@@ -104,7 +104,7 @@ def suite_file_of(runs: Sequence[RecordedRun]) -> Path:
     files = list(dict.fromkeys(run.history.plan.suite_file for run in runs))
     if len(files) > 1:
         message = f"these runs are of several suites: {some_and_more(files)}"
-        raise InputError(Problem(message, hint="--suite FILE names the one to grade by"))
+        raise InputError(Problem("run.other-suite", message, hint="--suite FILE names the one to grade by"))
     return Path(files[0])
 
 
@@ -119,10 +119,11 @@ def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack
         twice = [id_ for id_ in ids if id_ in place]
         if twice:
             message = f"two runs have answers of the same scenarios: {some_and_more(twice)}"
-            problems.append(Problem(message, str(run.path), hint=_ONE_RUN))
+            problems.append(Problem("run.twice", message, str(run.path), hint=_ONE_RUN))
         place |= dict.fromkeys(ids, number)
         if run.history.plan.agent != runs[0].history.plan.agent:
-            problems.append(Problem("another agent was run, or one with other settings", str(run.path), hint=_ONE_RUN))
+            message = "another agent was run, or one with other settings"
+            problems.append(Problem("run.shards-differ", message, str(run.path), hint=_ONE_RUN))
     if problems:
         raise InputError(*problems)
     recorded = [stack.enter_context(folder.open_answers(run.path)) for run in runs]
@@ -313,7 +314,7 @@ def _refuse_faults(id_: str, trial: int, file: str) -> Iterator[None]:
     try:
         yield
     except RowFault as fault:
-        raise InputError(Problem(f"{id_}, trial {trial}: {fault}", file)) from None
+        raise InputError(Problem("row.wrong-type", f"{id_}, trial {trial}: {fault}", file)) from None
 
 
 def _regrade_row(
@@ -340,7 +341,7 @@ def _regrade_row(
 def _no_answers(file: ResultsFile, index: _RowIndex, number: int) -> Iterator[Problem]:
     if index.lacking[number] and not any(index.columns[number][name] for name in ("output", "tool_calls", "messages")):
         hint = "record what the agent said in `output`; `highbar check` judges rows that were graded elsewhere"
-        yield Problem("this file records no answers: no row has an output", file.name, hint=hint)
+        yield Problem("results.no-answers", "this file records no answers: no row has an output", file.name, hint=hint)
 
 
 def _notes_about_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
@@ -383,14 +384,13 @@ def _unknown_scenarios(ids: Iterable[str], suite: Suite, file: str | None) -> It
     if unknown:
         named = suite.file or "the suite"
         hint = did_you_mean(unknown[0], suite.scenarios) or "--suite FILE names the suite that has them"
-        yield Problem(
-            f"{named} does not have {count(len(unknown), 'scenario')}: {some_and_more(unknown)}", file, hint=hint
-        )
+        message = f"{named} does not have {count(len(unknown), 'scenario')}: {some_and_more(unknown)}"
+        yield Problem("suite.unknown-scenario", message, file, hint=hint)
 
 
 def _duplicate_trial(id_: str, trial: int) -> Problem:
     message = f"two rows are of the same trial: {id_}, trial {trial}"
-    return Problem(message, hint="give each repetition of a scenario its own number in `trial`")
+    return Problem("results.duplicate-trial", message, hint="give each repetition its own number in `trial`")
 
 
 def _notes(missing: Sequence[str], changed: Sequence[str]) -> Iterator[str]:

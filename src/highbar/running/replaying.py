@@ -70,11 +70,11 @@ def _refuse_unplanned(history: JournalState) -> None:
         recorded.seed_from,
     ):
         message = f"the order of the scenarios is not the one that the seed {plan.seed} gives"
-        raise InputError(Problem(message, history.name, hint=_HINT))
+        raise InputError(Problem("run.damaged", message, history.name, hint=_HINT))
     suite = planned_suite(plan, plan.suite_text)
     planned = {id_: suite.scenarios[id_].trials for id_ in choose_scenarios(suite, plan.chosen)}
     # The digest also covers files that checks use, and these may have changed since: then it cannot be compared.
     is_same = suite.digest == plan.suite_digest or any(word in plan.suite_text for word in OF_OTHER_FILES)
     if planned != plan.trials or not is_same:
         message = "the plan of the run is not that of its suite: other scenarios, other trials, or another text"
-        raise InputError(Problem(message, history.name, hint=_HINT))
+        raise InputError(Problem("run.damaged", message, history.name, hint=_HINT))

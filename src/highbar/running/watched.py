@@ -103,7 +103,7 @@ def refuse_startup_code(root: Path, ref: str) -> None:
         if Path(file).is_relative_to(root) and not any(Path(file).is_relative_to(one) for one in spared):
             message = f"Python ran this file of the repository at its start, so it may decide instead of {ref}"
             hint = "install Highbar in an environment of its own, without PYTHONPATH or an editable install"
-            raise InputError(Problem(message, os.path.relpath(file, root), hint=hint))
+            raise InputError(Problem("ref.startup-code", message, os.path.relpath(file, root), hint=hint))
 
 
 def _is_tracked(name: str, root: Path, commits: tuple[str, ...]) -> bool:

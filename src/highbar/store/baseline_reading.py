@@ -58,9 +58,11 @@ def parse_baseline(data: bytes, name: str) -> Baseline:
     try:
         document = _exact_values(data.decode("utf-8"))
     except json.JSONDecodeError as error:
-        raise InputError(Problem(f"not JSON: {error.msg}", name, error.lineno, error.colno, hint=_AGAIN)) from None
+        raise InputError(
+            Problem("baseline.damaged", f"not JSON: {error.msg}", name, error.lineno, error.colno, hint=_AGAIN)
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(Problem(f"not a baseline: {error}", name, hint=_AGAIN)) from None
+        raise InputError(Problem("baseline.damaged", f"not a baseline: {error}", name, hint=_AGAIN)) from None
     return _DocumentReader(name).baseline(document, hashlib.sha256(data).hexdigest())
 
 
@@ -70,7 +72,7 @@ def parse_scenario(id_: str, text: str, name: str) -> ScenarioRecord:
     try:
         found = reader.scenario(id_, _exact_values(text))
     except (ValueError, RecursionError) as error:
-        raise InputError(Problem(f"not a scenario of a baseline: {error}", name)) from None
+        raise InputError(Problem("baseline.damaged", f"not a scenario of a baseline: {error}", name)) from None
     return found
 
 
@@ -105,7 +107,8 @@ class _DocumentReader:
         self.name = name
 
     def refusal(self, place: str, found: object, wanted: str) -> InputError:
-        return InputError(Problem(f"{place}: found {str(found)[:60]}, wanted {wanted}", self.name, hint=_AGAIN))
+        message = f"{place}: found {str(found)[:60]}, wanted {wanted}"
+        return InputError(Problem("baseline.damaged", message, self.name, hint=_AGAIN))
 
     def baseline(self, document: object, sha256: str) -> Baseline:
         top = self._object(document, "the baseline", (*KEYS, *OPTIONAL_KEYS), KEYS)

@@ -236,9 +236,9 @@ def read(path: Path) -> StoredRun:
     try:
         run, document, content, rows = _read_parts(path)
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror or error}", str(path))) from None
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror or error}", str(path))) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(Problem(f"a damaged record: {error}", str(path))) from None
+        raise InputError(Problem("history.damaged", f"a damaged record: {error}", str(path))) from None
     stored = StoredDocument(str(path), document, content, "add the run again")
     return StoredRun(run, verdicts.read_stored_verdict(stored), document, rows)
 

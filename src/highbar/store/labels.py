@@ -80,9 +80,12 @@ def parse_labels(text: str, name: str) -> Labels:
             found.append((number, read_label(_parse_line(line))))
         except DamagedError as error:
             faults = error.faults
-            problems += (Problem(path_text(path) + message, name, number, hint=_HINT) for path, message in faults)
+            problems += (
+                Problem("label.damaged", path_text(path) + message, name, number, hint=_HINT)
+                for path, message in faults
+            )
         except (ValueError, RecursionError) as error:
-            problems.append(Problem(_not_json(error), name, number, hint=_HINT))
+            problems.append(Problem("label.damaged", _not_json(error), name, number, hint=_HINT))
         if len(problems) >= MOST_PROBLEMS:
             break
     kept, contradictions = _each_once(found, name)
@@ -166,12 +169,18 @@ def _trial_of(label: Label) -> str:
 def _contradiction(label: Label, name: str, number: int, other: tuple[int, bool | None]) -> Problem:
     words = json.dumps(label.observed), json.dumps(other[1])
     message = f"found {words[0]}, but line {other[0]} says {words[1]} of {label.behavior!r} in {_trial_of(label)}"
-    return Problem(f"observed: {message}, by {label.by!r} too", name, number, hint="remove one of the two lines")
+    return Problem(
+        "label.contradiction",
+        f"observed: {message}, by {label.by!r} too",
+        name,
+        number,
+        hint="remove one of the two lines",
+    )
 
 
 def _other_judgment(label: Label, name: str, number: int, first: int) -> Problem:
     message = f"sample: found another judgment of {_trial_of(label)} than in line {first}, of the same run"
-    return Problem(message, name, number, hint="keep the labels of one judging in a file")
+    return Problem("label.other-judgment", message, name, number, hint="keep the labels of one judging in a file")
 
 
 # --- from labels to trials -------------------------------------------------------------------

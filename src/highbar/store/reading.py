@@ -42,12 +42,17 @@ class StoredDocument(NamedTuple):
         except forms.DamagedError as error:
             raise self.refusal(*error.faults[:MOST_PROBLEMS]) from None
 
-    def refusal(self, *faults: tuple[forms.Path, str], hint: str | None = None) -> InputError:
+    def refusal(
+        self, *faults: tuple[forms.Path, str], code: str = "document.damaged", hint: str | None = None
+    ) -> InputError:
         """The faults as problems, each with the line and column of its value."""
         tree = _tree(self.text)
         advice = hint or self.hint
         return InputError(
-            *(Problem(path_text(path) + message, self.file, *_place(tree, path), advice) for path, message in faults)
+            *(
+                Problem(code, path_text(path) + message, self.file, *_place(tree, path), advice)
+                for path, message in faults
+            )
         )
 
 
@@ -61,11 +66,13 @@ def read_stored(path: str | PathLike[str], schema: str, hint: str = _AGAIN) -> S
     try:
         content = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
-        raise InputError(Problem(f"not JSON: {error.msg}", file, error.lineno, error.colno, hint)) from None
+        raise InputError(
+            Problem("document.damaged", f"not JSON: {error.msg}", file, error.lineno, error.colno, hint)
+        ) from None
     except _RefusedError as error:
-        raise InputError(Problem(str(error), file, _line_of(text, error.text), hint=hint)) from None
+        raise InputError(Problem("document.damaged", str(error), file, _line_of(text, error.text), hint=hint)) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(Problem(f"not a document of Highbar: {error}", file, hint=hint)) from None
+        raise InputError(Problem("document.damaged", f"not a document of Highbar: {error}", file, hint=hint)) from None
     found = StoredDocument(file, text, content if isinstance(content, dict) else {}, hint)
     named = found.content.get("schema")
     if named != schema:
@@ -79,15 +86,20 @@ def _other_schema(found: StoredDocument, named: str, schema: str) -> InputError:
     other = re.fullmatch(f"'{re.escape(kind)}/([0-9]{{1,9}})'", named)
     if other and int(other[1]) > int(version):
         message = f"found {named}, which a newer version of Highbar wrote"
-        return found.refusal((("schema",), message), hint=f"update Highbar: this version reads {schema}")
-    return found.refusal((("schema",), f"found {named}, wanted a document of schema {schema}"))
+        return found.refusal(
+            (("schema",), message),
+            code="document.other-schema",
+            hint=f"update Highbar: this version reads {schema}",
+        )
+    message = f"found {named}, wanted a document of schema {schema}"
+    return found.refusal((("schema",), message), code="document.other-schema")
 
 
 def _text(file: str) -> str:
     try:
         return read_document_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(Problem("not JSON: the bytes are not UTF-8", file)) from None
+        raise InputError(Problem("document.damaged", "not JSON: the bytes are not UTF-8", file)) from None
 
 
 def read_document_bytes(file: str) -> bytes:
@@ -97,10 +109,10 @@ def read_document_bytes(file: str) -> bytes:
             data = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(Problem(f"cannot be read: {reason}", file)) from None
+        raise InputError(Problem("file.unreadable", f"cannot be read: {reason}", file)) from None
     # Before parsing: a file that is named by mistake can have any size.
     if len(data) > MOST_BYTES:
-        raise InputError(Problem(f"larger than {MOST_BYTES // 2**20} MiB", file))
+        raise InputError(Problem("file.too-large", f"larger than {MOST_BYTES // 2**20} MiB", file))
     return data
 
 

@@ -359,7 +359,9 @@ def read_document(folder: Path) -> RunDocument:
 
 def _unfinished(folder: Path, message: str) -> InputError:
     return InputError(
-        Problem(message, str(folder), hint=f"highbar run --resume {shlex.quote(str(folder))} continues it")
+        Problem(
+            "run.unfinished", message, str(folder), hint=f"highbar run --resume {shlex.quote(str(folder))} continues it"
+        )
     )
 
 
@@ -367,4 +369,4 @@ def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror}", str(path))) from None

@@ -42,6 +42,7 @@ SOURCE = object_of(
 
 PROBLEM = object_of(
     Problem,
+    field("code", TEXT, "The kind of the problem: `highbar explain CODE` says what to do."),
     field("file", optional(TEXT)),
     field("line", optional(COUNT)),
     field("column", optional(COUNT)),

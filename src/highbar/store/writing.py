@@ -77,7 +77,7 @@ def digest(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror or error}", str(path))) from None
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror or error}", str(path))) from None
 
 
 def replace_baseline(path: Path, text: str, *, expected_digest: str | None) -> None:
@@ -88,7 +88,7 @@ def replace_baseline(path: Path, text: str, *, expected_digest: str | None) -> N
     with exclusive(path) as target:
         if digest(target) != expected_digest:
             message = "the baseline was changed by someone else in the meantime, and is left as it is"
-            raise InputError(Problem(message, str(path), hint="look at it, and record again"))
+            raise InputError(Problem("file.changed", message, str(path), hint="look at it, and record again"))
         replace_file(target, text.encode("ascii"))
 
 
@@ -96,7 +96,7 @@ def replace_policy(path: Path, before: bytes, after: bytes) -> None:
     """Replace a policy, which keeps its mode. Raises InputError if it no longer has the bytes `before`."""
     with exclusive(path) as target:
         if target.read_bytes() != before:
-            raise InputError(Problem("changed while it was read", str(path), hint="run it again"))
+            raise InputError(Problem("file.changed", "changed while it was read", str(path), hint="run it again"))
         replace_file(target, after, mode=stat.S_IMODE(target.stat().st_mode))
 
 
@@ -148,7 +148,9 @@ def _lock_file(target: Path) -> Iterator[None]:
         except FileExistsError:
             if time.monotonic() > deadline:
                 hint = f"if no other writer is at work, remove {lock.name}"
-                raise InputError(Problem("another writer holds the baseline", str(target), hint=hint)) from None
+                raise InputError(
+                    Problem("baseline.locked", "another writer holds the baseline", str(target), hint=hint)
+                ) from None
             time.sleep(_EVERY)
     try:
         yield

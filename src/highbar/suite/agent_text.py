@@ -37,7 +37,7 @@ def read_agent_text(text: str) -> Agent:
         return _read({"command": _words(rest)})
     if re.match(r"https?://|\$\{", given):
         return _read({"http": given})
-    raise InputError(Problem(f"found {shown(text)}, wanted an agent", hint=_hint(given)))
+    raise InputError(Problem("agent.unreadable", f"found {shown(text)}, wanted an agent", hint=_hint(given)))
 
 
 def read_agent_values(values: Mapping[str, Any]) -> Agent:
@@ -50,7 +50,7 @@ def _read(fields: Mapping[str, Any]) -> Agent:
     agent = read_agent(fields, place)
     list(variables_in_settings({"agent": fields}, place))  # only to note every ${…} that is not a variable's name
     if place.problems or agent is None:
-        raise InputError(*(Problem(f"the agent: {problem.text}", hint=problem.hint) for problem in place.problems))
+        raise InputError(*(Problem(one.code, f"the agent: {one.text}", hint=one.hint) for one in place.problems))
     return agent
 
 
@@ -58,9 +58,15 @@ def _words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise InputError(Problem(f"the agent: {error} in {shown(text.strip())}", hint="close the quotes")) from None
+        raise InputError(
+            Problem("agent.unreadable", f"the agent: {error} in {shown(text.strip())}", hint="close the quotes")
+        ) from None
     if not words:
-        raise InputError(Problem("the agent: 'command:' without a command", hint="write 'command: ./agent --json'"))
+        raise InputError(
+            Problem(
+                "agent.unreadable", "the agent: 'command:' without a command", hint="write 'command: ./agent --json'"
+            )
+        )
     return words
 
 
@@ -70,7 +76,11 @@ def _function(name: str) -> str:
     if path.endswith(".py"):
         module = path.removesuffix(".py").lstrip("./").replace("/", ".")
         hint = f"write python:{module}:{function or 'function'}"
-        raise InputError(Problem(f"the agent: found the file {shown(path)}, wanted the name of a module", hint=hint))
+        raise InputError(
+            Problem(
+                "agent.unreadable", f"the agent: found the file {shown(path)}, wanted the name of a module", hint=hint
+            )
+        )
     return name
 
 

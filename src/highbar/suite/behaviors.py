@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from highbar import checks
 from highbar.checks.glossary import GLOSSARY
 from highbar.documents.problems import ValueCursor, ValuePath, ValueProblem
@@ -72,7 +74,7 @@ class Glossary:
 
     def _read_own(self, name: str, value: Any, path: ValuePath, *, must_not: bool) -> Behavior | None:
         if not name.strip():
-            self.place.at(*path).refuse("a behavior has no name")
+            self.place.at(*path).refuse("suite.missing-key", "a behavior has no name")
             return None
         if _is_check(name, value):
             field = "must_not" if must_not else "expected_behaviors"
@@ -86,7 +88,7 @@ class Glossary:
         """Note a check in the place of a behavior: its text would be a statement, and nobody would search for it."""
         message = f"'{name[:60]}' is a check, or nearly one, and stands where a behavior has its name"
         hint = f"write `{checks.example(field, name, value)}`; a statement is {{judge: …}}"
-        self.place.at(*path).refuse(message, hint)
+        self.place.at(*path).refuse("suite.misplaced-key", message, hint)
 
     def _read_undefined(self, name: str, path: ValuePath) -> Behavior | None:
         if self.reported:
@@ -95,7 +97,7 @@ class Glossary:
         field = "must_not" if "must_not" in path else "expected_behaviors"
         here = f"define it under `behaviors`, or here: {checks.example(field, 'contains', name)}"
         hint = near if near.startswith("did") else here
-        self.place.at(*path).refuse(f"the behavior '{name[:60]}' is not defined", hint)
+        self.place.at(*path).refuse("suite.undefined-behavior", f"the behavior '{name[:60]}' is not defined", hint)
         return None
 
 
@@ -108,7 +110,7 @@ def _is_check(name: str, value: Any) -> bool:
 def note_problems(problems: Iterable[ValueProblem], place: ValueCursor, path: ValuePath) -> None:
     """Note the problems of a check, each once: a check may be read for both lists."""
     for problem in problems:
-        moved = ValueProblem((*path, *problem.path), problem.text, problem.hint)
+        moved = replace(problem, path=(*path, *problem.path))
         if moved not in place.problems[-_LOOK_BACK:]:
             place.problems.append(moved)
 
@@ -117,4 +119,6 @@ def refuse_both(expected: Collection[str], must_not: Collection[str], place: Val
     """Note every behavior that a scenario both expects and forbids."""
     for name in expected:
         if name in must_not:
-            place.at(*path, "must_not").refuse(f"'{name[:60]}' is expected and must not happen", "keep one of the two")
+            place.at(*path, "must_not").refuse(
+                "suite.conflict", f"'{name[:60]}' is expected and must not happen", "keep one of the two"
+            )

@@ -40,7 +40,11 @@ def read_canaries(value: Any, place: ValueCursor, glossary: Glossary) -> tuple[C
         if canary is None:
             continue
         if canary.id in found:
-            inside.refuse(f"the canary '{canary.id[:60]}' is listed twice", first=place.at(first[canary.id]).path)
+            inside.refuse(
+                "suite.listed-twice",
+                f"the canary '{canary.id[:60]}' is listed twice",
+                first=place.at(first[canary.id]).path,
+            )
         found.setdefault(canary.id, canary)
         first.setdefault(canary.id, index)
     return tuple(found.values())
@@ -50,7 +54,9 @@ def _canary(value: Any, place: ValueCursor, glossary: Glossary, name: str) -> Ca
     before = len(place.problems)
     fields = entries(value, place, "an answer: {input: …, output: …, behaviors: {…}}")
     if "turns" in fields:
-        place.at("turns").refuse("'turns' does not say what was answered", "write the conversation as messages: […]")
+        place.at("turns").refuse(
+            "suite.canary", "'turns' does not say what was answered", "write the conversation as messages: […]"
+        )
     refuse_unknown({key: given for key, given in fields.items() if key != "turns"}, CANARY_KEYS, place)
     id_ = read_id(fields["id"], place, ("id",)) if "id" in fields else name
     messages = _conversation(fields, place) if len(place.problems) == before else ()
@@ -64,34 +70,40 @@ def _canary(value: Any, place: ValueCursor, glossary: Glossary, name: str) -> Ca
 def _conversation(fields: Mapping[str, Any], place: ValueCursor) -> tuple[Mapping[str, Any], ...]:
     """The messages of the conversation; the `output` is the last one."""
     if "messages" in fields and "input" in fields:
-        place.at("messages").refuse("'messages' beside 'input'", "keep one of the two")
+        place.at("messages").refuse("suite.canary", "'messages' beside 'input'", "keep one of the two")
         return ()
     if "messages" in fields:
         asked = read_messages(fields["messages"], place.at("messages"))
     elif "input" in fields:
         asked = ({"role": "user", "content": text_value(fields["input"], place.at("input"))},)
     else:
-        place.refuse("a canary needs what was asked", "give it an input, or messages")
+        place.refuse("suite.canary", "a canary needs what was asked", "give it an input, or messages")
         return ()
     answered = bool(asked) and asked[-1].get("role") == "assistant"
     if "output" in fields:
         return (*asked, {"role": "assistant", "content": text_value(fields["output"], place.at("output"))})
     if not answered and all(message.get("role") in ROLES for message in asked):
-        place.refuse("a canary needs an answer", "give it an output, or end its messages with role: assistant")
+        place.refuse(
+            "suite.canary", "a canary needs an answer", "give it an output, or end its messages with role: assistant"
+        )
     return asked
 
 
 def _behaviors(fields: Mapping[str, Any], place: ValueCursor, glossary: Glossary) -> Iterator[tuple[str, str, bool]]:
     """The name of each behavior, its statement, and whether it is observed."""
     if "behaviors" not in fields:
-        place.refuse("a canary needs behaviors", "say which are observed: {name: true}")
+        place.refuse("suite.canary", "a canary needs behaviors", "say which are observed: {name: true}")
         return
     inside = place.at("behaviors")
     given = entries(fields["behaviors"], inside, "a mapping from names to true or false")
     if not given and isinstance(fields["behaviors"], dict):
-        inside.refuse("an empty mapping tests nothing", "say which behaviors are observed: {name: true}")
+        inside.refuse(
+            "suite.canary", "an empty mapping tests nothing", "say which behaviors are observed: {name: true}"
+        )
     if len(given) > MOST_STATEMENTS:
-        inside.refuse(f"{len(given)} statements for a judge, and at most {MOST_STATEMENTS} are asked at once")
+        inside.refuse(
+            "suite.too-large", f"{len(given)} statements for a judge, and at most {MOST_STATEMENTS} are asked at once"
+        )
     for name, value in given.items():
         at = inside.at(name)
         statement = (
@@ -117,13 +129,13 @@ def _defined_statement(name: str, place: ValueCursor, glossary: Glossary) -> str
     if name not in glossary.definitions:
         near = suggestion(name, glossary.definitions, place)
         hint = near if near.startswith("did") else f"define it under `behaviors`, or here: {_IN_PLACE}"
-        place.refuse(f"the behavior '{name[:60]}' is not defined", hint)
+        place.refuse("suite.undefined-behavior", f"the behavior '{name[:60]}' is not defined", hint)
         return None
     behavior = glossary.find(name, must_not=False)
     if behavior is None:  # its problem was noted when it was read
         return None
     if not isinstance(behavior.check, checks.Statement):
         hint = f"name one that is a single statement, or write {_IN_PLACE}"
-        place.refuse(f"no judge alone recognizes the behavior '{name[:60]}'", hint)
+        place.refuse("suite.canary", f"no judge alone recognizes the behavior '{name[:60]}'", hint)
         return None
     return behavior.check.text

@@ -41,7 +41,9 @@ def read_csv(text: str, file: str) -> Located:
             continue
         if len(cells) != len(header):
             message = f"found {len(cells)} cells, and the header has {len(header)}"
-            problems.append(Problem(message, file, number, hint="a cell with a comma inside needs quotes"))
+            problems.append(
+                Problem("row.field-count", message, file, number, hint="a cell with a comma inside needs quotes")
+            )
             continue
         items.append(_scenario(header, cells))
         lines.append(number)
@@ -63,24 +65,29 @@ def csv_records(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
                 yield start, cells
                 start = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(Problem(f"this is not CSV: {error}", file, start)) from None
+        raise InputError(Problem("file.not-csv", f"this is not CSV: {error}", file, start)) from None
 
 
 def _header_problems(header: list[str], file: str, line: int) -> Iterator[Problem]:
     if not any(header):
-        yield Problem("the suite has no scenario: wanted a header line, such as id,category,input", file, line)
+        yield Problem(
+            "suite.no-scenario",
+            "the suite has no scenario: wanted a header line, such as id,category,input",
+            file,
+            line,
+        )
         return
     first: dict[str, str] = {}
     for name in header:
         if not name:
-            yield Problem("a column has no name", file, line)
+            yield Problem("suite.bad-column", "a column has no name", file, line)
         elif first.setdefault(name.casefold(), name) != name or header.count(name) > 1:
-            yield Problem(f"the column '{name[:60]}' is there twice", file, line)
+            yield Problem("suite.duplicate-key", f"the column '{name[:60]}' is there twice", file, line)
     whole = _MAPPINGS & set(header)
     for name in header:
         if name.partition(".")[0] in whole and "." in name:
             message = f"there is a column '{name.partition('.')[0]}' beside '{name[:60]}'"
-            yield Problem(message, file, line, hint="keep one of the two forms")
+            yield Problem("suite.conflict", message, file, line, hint="keep one of the two forms")
 
 
 def _scenario(header: list[str], cells: list[str]) -> dict[str, Any]:

@@ -56,4 +56,6 @@ def _cut(lines: list[str], mark: tuple[int, int], value: str, file: str) -> Prob
     shown = whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}…"
     quoted = f'"{shown}"' if '"' not in shown else "'{}'".format(shown.replace("'", "''"))
     hint = f"write {quoted}, or for a comment two spaces before the # and one after it"
-    return Problem("this text ends here: an unquoted # begins a comment in YAML", file, line + 1, column + 1, hint)
+    return Problem(
+        "yaml.unquoted", "this text ends here: an unquoted # begins a comment in YAML", file, line + 1, column + 1, hint
+    )

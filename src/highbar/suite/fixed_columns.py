@@ -85,7 +85,7 @@ def trials_of_every(top: Mapping[str, Any], place: ValueCursor) -> int | None:
     run = top.get("run")
     inside = ("run", "trials") if isinstance(run, dict) and "trials" in run else ()
     if inside and "trials" in top:
-        place.at("trials").refuse("'trials' is given twice: here and under run")
+        place.at("trials").refuse("suite.conflict", "'trials' is given twice: here and under run")
     if not inside and "trials" not in top:
         return None
     value = run["trials"] if inside and isinstance(run, dict) else top["trials"]

@@ -11,7 +11,7 @@ from msgspec import Struct
 from highbar import checks
 from highbar.catalogue import near_category
 from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, column_names
-from highbar.documents.problems import ValueCursor, ValuePath
+from highbar.documents.problems import ValueCursor, ValuePath, shown
 from highbar.documents.scalars import as_written
 
 LISTS = (*column_names("demands", form="names"), *column_names("demands", form="violated"))
@@ -65,14 +65,14 @@ def read_entries(values: Any, place: ValueCursor) -> Iterator[SuiteEntry]:
     """Every scenario with an id; a scenario without an id, and a repeated id, are problems."""
     items, start = listed_scenarios(values)
     if not isinstance(items, list) or not items:
-        place.at(*start).refuse(_NO_SCENARIO)
+        place.at(*start).refuse("suite.no-scenario", _NO_SCENARIO)
         return
     first: dict[str, int] = {}
     for index, item in enumerate(items):
         path = (*start, index)
         if isinstance(item, dict):
             if "id" not in item:
-                place.at(*path).refuse("a scenario without an id")
+                place.at(*path).refuse("suite.bad-id", "a scenario without an id")
                 continue
             id_ = read_id(item["id"], place, (*path, "id"))
         else:
@@ -80,7 +80,9 @@ def read_entries(values: Any, place: ValueCursor) -> Iterator[SuiteEntry]:
         if id_ is None:
             continue
         if id_ in first:
-            place.at(*path).refuse(f"the scenario '{id_[:60]}' is listed twice", first=(*start, first[id_]))
+            place.at(*path).refuse(
+                "suite.listed-twice", f"the scenario '{id_[:60]}' is listed twice", first=(*start, first[id_])
+            )
             continue
         first[id_] = index
         yield SuiteEntry(id_, path, item if isinstance(item, dict) else {})
@@ -90,13 +92,15 @@ def read_id(value: Any, place: ValueCursor, path: ValuePath) -> str | None:
     """A scenario's id: text without control characters, or a whole number as digits; None after noting a problem."""
     text = None if isinstance(value, bool) else as_written(value)
     if text is None:
-        place.at(*path).refuse_value(value, "text or a whole number as the id")
+        place.at(*path).refuse("suite.bad-id", f"found {shown(value)}, wanted text or a whole number as the id")
     elif not isinstance(value, str) and not _WHOLE.fullmatch(text):
-        place.at(*path).refuse(f"found {text[:60]}, wanted text or a whole number", f'quote it: "{text[:60]}"')
+        place.at(*path).refuse(
+            "suite.bad-id", f"found {text[:60]}, wanted text or a whole number", f'quote it: "{text[:60]}"'
+        )
     elif not text.strip():
-        place.at(*path).refuse("found an empty text as the id")
+        place.at(*path).refuse("suite.bad-id", "found an empty text as the id")
     elif any(character < " " or "\x7f" <= character <= "\x9f" for character in text):
-        place.at(*path).refuse(f"the id {text[:60]!a} has a control character")
+        place.at(*path).refuse("suite.bad-id", f"the id {text[:60]!a} has a control character")
     else:
         return text
     return None
@@ -106,7 +110,7 @@ def refuse_written_by_a_run(key: str, place: ValueCursor) -> None:
     """Note that a scenario has a column that only a run can write."""
     meant = {"trial": "trials", "behaviors": "expected_behaviors"}.get(key)
     hint = f"did you mean '{meant}'?" if meant else "a scenario says what is asked and expected"
-    place.refuse(f"'{key}' is a column that a run writes", hint)
+    place.refuse("suite.bad-column", f"'{key}' is a column that a run writes", hint)
 
 
 def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: Collection[str] = ()) -> bool:
@@ -114,7 +118,7 @@ def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: 
     missed = None if category in allowed else near_category(category)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to the policy's allow_categories"
-        place.at(*path).refuse(f"'{category[:60]}' is nearly the category '{missed}'", hint)
+        place.at(*path).refuse("suite.misspelled", f"'{category[:60]}' is nearly the category '{missed}'", hint)
     return not missed
 
 
@@ -139,7 +143,7 @@ def behavior_names(value: Any, place: ValueCursor, path: ValuePath) -> list[str]
         if name is None or not name.strip():
             place.at(*path, index).refuse_value(item, "the name of a behavior: text")
         elif name in found:
-            place.at(*path, index).refuse(f"'{name[:60]}' is listed twice")
+            place.at(*path, index).refuse("suite.listed-twice", f"'{name[:60]}' is listed twice")
         else:
             found.append(name)
     return found

@@ -27,7 +27,7 @@ JUDGE_KEYS = (*_OF_A_MODEL, "python", *_COMMON)
 def read_judges(top: Mapping[str, Any], place: ValueCursor) -> tuple[Judge, ...]:
     """The judges of a suite: the one under `judge`, or those under `judges`."""
     if "judge" in top and "judges" in top:
-        place.at("judges").refuse("'judges' beside 'judge'", "keep one of the two")
+        place.at("judges").refuse("suite.conflict", "'judges' beside 'judge'", "keep one of the two")
         return ()
     if "judges" in top:
         return _several(top["judges"], place.at("judges"))
@@ -52,7 +52,9 @@ def _several(value: Any, place: ValueCursor) -> tuple[Judge, ...]:
         )
         if asked in found:
             first = place.at(found[asked]).path
-            place.at(index).refuse("this judge is listed twice: its vote would count twice", first=first)
+            place.at(index).refuse(
+                "suite.listed-twice", "this judge is listed twice: its vote would count twice", first=first
+            )
         found.setdefault(asked, index)
     return tuple(judge for judge in judges if judge is not None)
 
@@ -77,11 +79,13 @@ def read_judge_settings(value: Any, place: ValueCursor) -> Judge | None:
     found = {key: read(fields[key], place.at(key)) for key, read in _READERS.items() if key in fields}
     if "python" in fields:
         for key in sorted(found.keys() & {*_OF_A_MODEL}):
-            place.at(key).refuse(f"'{key}' belongs to a judge with a model, and this one has python")
+            place.at(key).refuse(
+                "suite.misplaced-key", f"'{key}' belongs to a judge with a model, and this one has python"
+            )
     elif isinstance(value, dict):
         for key in ("model", "base_url"):
             if key not in fields:
-                place.refuse(f"a judge needs {key}", "or python: module:function")
+                place.refuse("suite.missing-key", f"a judge needs {key}", "or python: module:function")
     return Judge(**found) if len(place.problems) == before and found else None
 
 

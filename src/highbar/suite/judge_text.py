@@ -41,7 +41,7 @@ def read_judge_text(text: str, environment: Mapping[str, str]) -> Judge:
     format_, named = (kind, rest) if kind in FORMATS else ("openai", given)
     model, *address = _ADDRESS.split(named, maxsplit=1)
     if not address:
-        raise InputError(Problem(f"found {shown(text)}, wanted a judge", hint=_hint(given)))
+        raise InputError(Problem("judge.unreadable", f"found {shown(text)}, wanted a judge", hint=_hint(given)))
     key = {"key": f"${{{KEY}}}"} if environment.get(KEY) else {}
     return _read({"model": model.strip(), "base_url": address[0].strip(), "format": format_, **key})
 
@@ -59,7 +59,7 @@ def _read(fields: Mapping[str, Any]) -> Judge:
     )  # only to note every ${…} that is not a variable's name
     if place.problems or judge is None:
         problems = ((": ".join(["the judge", *map(str, one.path[1:])]), one) for one in place.problems)
-        raise InputError(*(Problem(f"{where}: {one.text}", hint=one.hint) for where, one in problems))
+        raise InputError(*(Problem(one.code, f"{where}: {one.text}", hint=one.hint) for where, one in problems))
     return judge
 
 

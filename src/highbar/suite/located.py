@@ -116,7 +116,11 @@ def _value(node: Node, file: str, problems: list[Problem], above: int = 0) -> An
     if node.kind == "text":
         return node.text
     if node.kind == "number" and written_number(node.text) is None and len(node.text) > MOST_DIGITS:
-        problems.append(Problem("the number has too many digits", file, (node.line or 1) + above, node.column))
+        problems.append(
+            Problem(
+                "file.too-many-digits", "the number has too many digits", file, (node.line or 1) + above, node.column
+            )
+        )
     return scalar(node.text)
 
 
@@ -129,11 +133,11 @@ def _entries(node: Node, file: str, problems: list[Problem], above: int) -> dict
         before = first.setdefault(key.text.casefold(), key)
         if key.kind in ("mapping", "list", "null"):
             message = f"found {KIND_NAMES[key.kind]} as a key, wanted text"
-            problems.append(Problem(message, file, line, key.column))
+            problems.append(Problem("file.key-not-text", message, file, line, key.column))
         elif before is not key:
             case = "" if key.text == before.text else f": apart from case it is '{before.text[:60]}'"
             message = f"duplicate key '{key.text[:60]}'{case}, first on line {(before.line or 1) + above}"
-            problems.append(Problem(message, file, line, key.column))
+            problems.append(Problem("suite.duplicate-key", message, file, line, key.column))
         else:
             found[key.text] = value
     return found

@@ -27,7 +27,11 @@ def refuse_answered(messages: tuple[Mapping[str, Any], ...], place: ValueCursor)
     role = messages[-1].get("role") if messages else None
     if role in ROLES and role not in ASKING:
         last = place.at(len(messages) - 1)
-        last.refuse(f"the last message is from the {role}: there is nothing to answer", "end with role: user")
+        last.refuse(
+            "suite.no-question",
+            f"the last message is from the {role}: there is nothing to answer",
+            "end with role: user",
+        )
 
 
 def _message(value: Any, place: ValueCursor) -> Mapping[str, Any]:

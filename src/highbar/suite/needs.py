@@ -35,7 +35,7 @@ def unmet_needs(
     if suite.rewritten is not None:  # one test may have become several scenarios with the same problem
         found = list(dict.fromkeys(replace(one, path=suite.rewritten.origin(one.path)) for one in found))
     if suite.file is None:
-        return tuple(Problem(problem.text, hint=problem.hint) for problem in found)
+        return tuple(Problem(problem.code, problem.text, hint=problem.hint) for problem in found)
     return problems_at(suite.file, found, data).problems
 
 
@@ -44,13 +44,15 @@ def _settings(suite: Suite, environment: Mapping[str, str], elsewhere: Collectio
         hint = "add an agent block, such as agent: {python: module:function}"
         if suite.rewritten is not None:
             hint = "name it on the command line, such as --agent python:module:function"
-        yield ValueProblem((), "the suite names no agent", hint)
+        yield ValueProblem("agent.missing", (), "the suite names no agent", hint)
     for variable in suite.variables:
         if not environment.get(variable.name) and variable.path[0] not in elsewhere:
             hint = f"set it in the environment: export {variable.name}=…"
-            yield ValueProblem(variable.path, f"${{{variable.name}}} is not set", hint)
+            yield ValueProblem("agent.variable-not-set", variable.path, f"${{{variable.name}}} is not set", hint)
     if suite.canaries and not suite.judges and "judge" not in elsewhere:
-        yield ValueProblem(("canaries",), "canaries test a judge, and no judge is configured", _judge_hint(suite))
+        yield ValueProblem(
+            "judge.missing", ("canaries",), "canaries test a judge, and no judge is configured", _judge_hint(suite)
+        )
 
 
 def _scenarios(suite: Suite, *, is_judged: bool) -> Iterator[ValueProblem]:
@@ -61,13 +63,18 @@ def _scenarios(suite: Suite, *, is_judged: bool) -> Iterator[ValueProblem]:
     for index, scenario in enumerate(suite.scenarios.values()):
         path = (*start, index)
         if scenario.asked is None and not scenario.messages:
-            yield ValueProblem(path, "there is nothing to ask the agent", "give it an input, turns or messages")
+            yield ValueProblem(
+                "suite.no-question", path, "there is nothing to ask the agent", "give it an input, turns or messages"
+            )
         for inside, _ in statement_places(scenario) if not is_judged else ():
             where = inside if inside[0] == "behaviors" else (*path, *inside)
             if where not in used:
                 used.add(where)
                 yield ValueProblem(
-                    where, "this is a statement for a judge, and no judge is configured", _judge_hint(suite)
+                    "judge.missing",
+                    where,
+                    "this is a statement for a judge, and no judge is configured",
+                    _judge_hint(suite),
                 )
 
 

@@ -104,11 +104,11 @@ class OwnColumns(Struct):
             return False  # as in results, null is an absent value
         before = len(place.problems)
         if value is None:
-            place.refuse(f"'{key[:60]}' has no value", NO_VALUE)
+            place.refuse("suite.bad-column", f"'{key[:60]}' has no value", NO_VALUE)
         elif isinstance(value, dict | list):
             meant = _hint_elsewhere(key) or did_you_mean(key, KNOWN_NAMES)
             hint = meant or "a column of your own is text, a number, true or false"
-            place.refuse(f"unknown key '{key[:60]}', with {shown(value)}", hint)
+            place.refuse("suite.unknown-key", f"unknown key '{key[:60]}', with {shown(value)}", hint)
         elif key not in self.all or is_named:
             self._refuse_name(key, place, is_named=is_named)
         if len(place.problems) > before:
@@ -122,11 +122,15 @@ class OwnColumns(Struct):
         missed = None if key in self.allowed else near_miss(key, KNOWN_NAMES)
         is_elsewhere = not is_named and _hint_elsewhere(key) is not None
         if missed:
-            place.refuse(f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
+            place.refuse("suite.misspelled", f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
         elif key in KNOWN_NAMES:
-            place.refuse(f"'{key[:60]}' is no column of your own", "Highbar has a column with this name")
+            place.refuse(
+                "suite.bad-column", f"'{key[:60]}' is no column of your own", "Highbar has a column with this name"
+            )
         elif dot and (first in _TAKE_MAPPINGS or near_miss(first, _TAKE_MAPPINGS)):
-            place.refuse(f"unknown key '{key[:60]}'", f"write a mapping: {first[:60]}: {{{rest[:60]}: …}}")
+            place.refuse(
+                "suite.unknown-key", f"unknown key '{key[:60]}'", f"write a mapping: {first[:60]}: {{{rest[:60]}: …}}"
+            )
         elif is_elsewhere and self.is_list:
             self.elsewhere.setdefault(key, place.path)
         elif is_elsewhere:
@@ -144,7 +148,9 @@ def named_columns(value: Any, place: ValueCursor) -> frozenset[str]:
         if name is None or not name.strip():
             place.at(index).refuse_value(item, "the name of a column")
         elif name in KNOWN_NAMES or near_miss(name, KNOWN_NAMES):
-            place.at(index).refuse(f"'{name[:60]}' is a column of Highbar, or nearly one", "choose another name")
+            place.at(index).refuse(
+                "suite.bad-column", f"'{name[:60]}' is a column of Highbar, or nearly one", "choose another name"
+            )
         else:
             found.add(name)
     return frozenset(found)
@@ -153,7 +159,9 @@ def named_columns(value: Any, place: ValueCursor) -> frozenset[str]:
 def refuse_elsewhere(key: str, place: ValueCursor) -> None:
     """Note that a key is the word of another tool for something that Highbar calls otherwise."""
     place.refuse(
-        f"unknown key '{key[:60]}'", f"{_hint_elsewhere(key)}; a column of your own with this name goes under `columns`"
+        "suite.unknown-key",
+        f"unknown key '{key[:60]}'",
+        f"{_hint_elsewhere(key)}; a column of your own with this name goes under `columns`",
     )
 
 

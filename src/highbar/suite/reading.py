@@ -66,7 +66,7 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
     place = ValueCursor(problems=[])
     suite = build(plain_suite(values), place, folder, (None, None))
     if place.problems or suite is None:
-        raise InputError(*(Problem(_message_of(problem, values), hint=problem.hint) for problem in place.problems))
+        raise InputError(*(Problem(one.code, _message_of(one, values), hint=one.hint) for one in place.problems))
     return suite
 
 
@@ -168,7 +168,6 @@ def _misread_text(file: _DecodedFile, tool: str | None) -> Sequence[Problem]:
 
 def _error(file: _DecodedFile, located: Located, found: Sequence[ValueProblem]) -> InputError:
     from highbar.documents.excerpts import with_excerpts  # only if something is wrong
-    from highbar.suite.secrets import NOT_IN_A_FILE  # only if something is wrong
 
     problems = list(located.problems)
     for problem in found:
@@ -179,11 +178,12 @@ def _error(file: _DecodedFile, located: Located, found: Sequence[ValueProblem]) 
         line, column = located.position(problem.path, _is_about_key(problem))
         first = None if problem.first is None else located.position(problem.first, False)[0]  # noqa: FBT003  # a field
         before = "" if first is None else f", first on line {first}"
-        problems.append(Problem(_message_of(problem, located.values) + before, file.path, line, column, problem.hint))
+        message = _message_of(problem, located.values) + before
+        problems.append(Problem(problem.code, message, file.path, line, column, problem.hint))
     ordered = sorted(problems, key=lambda one: (one.file != file.path, one.line or 0, one.column or 0))
     shown = with_excerpts(InputError(*ordered), {file.path: file.text.encode()})
     # The line of a secret must not be repeated in a log, whatever else is wrong with it.
-    secret = {(one.file, one.line) for one in shown.problems if NOT_IN_A_FILE in one.message}
+    secret = {(one.file, one.line) for one in shown.problems if one.code == "suite.key-in-file"}
     return InputError(
         *(replace(one, excerpt=None) if (one.file, one.line) in secret else one for one in shown.problems)
     )
@@ -196,7 +196,7 @@ def _in_other_file(problem: ValueProblem) -> Problem:
     line, column = located_elsewhere(path).position(inside, _is_about_key(problem))
     keys = _dotted_path(inside[:-1] if _is_about_key(problem) else inside)
     message = f"{keys}: {problem.text}" if keys else problem.text
-    return Problem(message, str(path), line, column, problem.hint)
+    return Problem(problem.code, message, str(path), line, column, problem.hint)
 
 
 def _is_about_key(problem: ValueProblem) -> bool:

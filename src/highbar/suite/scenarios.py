@@ -148,7 +148,9 @@ class ScenarioReader:
     def _question(self, keys: Mapping[str, Any], path: ValuePath) -> dict[str, Any]:
         given = [key for key in ASKED if key in keys]
         if len(given) > 1:
-            self.place.at(*path, given[1]).refuse(f"'{given[1]}' beside '{given[0]}'", "keep one of the two")
+            self.place.at(*path, given[1]).refuse(
+                "suite.conflict", f"'{given[1]}' beside '{given[0]}'", "keep one of the two"
+            )
             return {}
         if not given:
             return {}
@@ -184,7 +186,7 @@ class ScenarioReader:
             found["predict"] = predict
             if "expected" not in keys:
                 self.place.at(*path, "predict").refuse(
-                    "`predict` without `expected`: there is no label to compare with"
+                    "suite.check-without-answer", "`predict` without `expected`: there is no label to compare with"
                 )
         return found
 
@@ -193,7 +195,7 @@ class ScenarioReader:
         if self.quality or any(key not in LISTS or entry.keys[key] not in ([], {}) for key in given):
             return
         hint = f"give it one of {', '.join(CHECKED)}"
-        self.place.at(*entry.path).refuse("this scenario checks nothing: every answer would do", hint)
+        self.place.at(*entry.path).refuse("suite.no-check", "this scenario checks nothing: every answer would do", hint)
 
     def _digest(
         self,
@@ -221,7 +223,9 @@ def _refuse_too_many(behaviors: Iterable[Behavior], answer: checks.Check | None,
     number = len({text for check in given for text in checks.statements(check)})
     if number > MOST_STATEMENTS:
         hint = "make several scenarios of it"
-        place.refuse(f"{number} statements for a judge, and at most {MOST_STATEMENTS} are asked at once", hint)
+        place.refuse(
+            "suite.too-large", f"{number} statements for a judge, and at most {MOST_STATEMENTS} are asked at once", hint
+        )
 
 
 def read_defaults(value: Any, place: ValueCursor) -> Mapping[str, Any]:

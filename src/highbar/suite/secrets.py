@@ -25,7 +25,7 @@ def secret(value: Any, place: ValueCursor, variable: str) -> str | None:
     """A key, which must be a `${NAME}`; `variable` is the name that the hint suggests."""
     if isinstance(value, str) and VARIABLE.fullmatch(value):
         return value
-    place.refuse(NOT_IN_A_FILE, f"put it into the environment, and write ${{{variable}}} here")
+    place.refuse("suite.key-in-file", NOT_IN_A_FILE, f"put it into the environment, and write ${{{variable}}} here")
     return None
 
 

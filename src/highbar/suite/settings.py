@@ -43,20 +43,22 @@ def read_agent(value: Any, place: ValueCursor) -> Agent | None:
     fields = entries(value, place, "a mapping such as {python: module:function}")
     if not fields:
         if isinstance(value, dict):
-            place.refuse(f"wanted one of {', '.join(KINDS)}")
+            place.refuse("suite.missing-key", f"wanted one of {', '.join(KINDS)}")
         return None
     before = len(place.problems)
     refuse_unknown(fields, AGENT_KEYS, place)
     kinds = [kind for kind in KINDS if kind in fields]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none"
-        place.refuse(f"wanted one of {', '.join(KINDS)}, found {found}")
+        place.refuse("suite.missing-key", f"wanted one of {', '.join(KINDS)}, found {found}")
         return None
     kind = kinds[0]
     target = {"python": function, "http": web_address, "command": _command}[kind](fields[kind], place.at(kind))
     for key in _HTTP if kind != "http" else ():
         if key in fields:
-            place.at(key).refuse(f"'{key}' belongs to an agent with http, and this one has {kind}")
+            place.at(key).refuse(
+                "suite.misplaced-key", f"'{key}' belongs to an agent with http, and this one has {kind}"
+            )
     http = _http(fields, place) if kind == "http" else {}
     common = {key: read(fields[key], place.at(key)) for key, read in _COMMON.items() if key in fields}
     if len(place.problems) > before or target is None:
@@ -67,7 +69,11 @@ def read_agent(value: Any, place: ValueCursor) -> Agent | None:
 def web_address(value: Any, place: ValueCursor) -> str | None:
     """A web address, which may contain a `${NAME}`; None after noting a problem."""
     if isinstance(value, str) and has_secret(value):
-        place.refuse(NOT_IN_A_FILE, "put it into the environment, and write http://user:${AGENT_PASSWORD}@… here")
+        place.refuse(
+            "suite.key-in-file",
+            NOT_IN_A_FILE,
+            "put it into the environment, and write http://user:${AGENT_PASSWORD}@… here",
+        )
         return None
     if isinstance(value, str) and _ADDRESS.fullmatch(value):
         return value
@@ -82,7 +88,7 @@ def _command(value: Any, place: ValueCursor) -> tuple[str, ...] | None:
         return None
     words = [text_value(word, place.at(i)) for i, word in enumerate(value)]
     if any(word is not None and "\0" in word for word in words):
-        place.refuse("a word has a null character")
+        place.refuse("file.bad-character", "a word has a null character")
     return None if None in words else tuple(word for word in words if word is not None)
 
 
@@ -104,7 +110,7 @@ def _http(fields: Mapping[str, Any], place: ValueCursor) -> dict[str, Any]:
         return {**found, "body": fields.get("body"), "pointers": pointers}
     for key in ("body", *POINTERS):
         if key in fields and format_ is not None:
-            place.at(key).refuse(f"'{key}' belongs to `format: json`, and this is {format_}")
+            place.at(key).refuse("suite.misplaced-key", f"'{key}' belongs to `format: json`, and this is {format_}")
     return found
 
 
@@ -113,11 +119,13 @@ def _headers(value: Any, place: ValueCursor) -> dict[str, str]:
     for name, given in entries(value, place, "a mapping of names to texts").items():
         header = text_value(given, place.at(name))
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-            place.at(name).refuse(f"'{name[:60]}' is not the name of a header")
+            place.at(name).refuse("agent.bad-address", f"'{name[:60]}' is not the name of a header")
         elif header is not None and not header.isprintable():
-            place.at(name).refuse("a header has a control character")
+            place.at(name).refuse("agent.bad-address", "a header has a control character")
         elif header is not None and is_secret(name, header):
-            place.at(name).refuse(NOT_IN_A_FILE, "put it into the environment, and write ${AGENT_KEY} here")
+            place.at(name).refuse(
+                "suite.key-in-file", NOT_IN_A_FILE, "put it into the environment, and write ${AGENT_KEY} here"
+            )
         elif header is not None:
             found[name] = header
     return found
@@ -127,7 +135,7 @@ def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
     for key in ("body", "output"):
         if key not in fields:
             hint = "for example body: {question: '{input}'}, output: /reply"
-            place.refuse(f"`format: json` needs {key}", hint)
+            place.refuse("suite.missing-key", f"`format: json` needs {key}", hint)
     if "body" not in fields:
         return
     # A slot with a problem counts as used: the body is then not refused again for having no slot at all.
@@ -137,17 +145,21 @@ def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
             used += 1
         elif any(slot in found for slot in SLOTS):
             hint = "a text is replaced only if it is nothing but {input}, {messages} or {id}"
-            place.at(*path).refuse(f"'{found[:60]}' has more than the name in braces", hint)
+            place.at(*path).refuse("agent.bad-body", f"'{found[:60]}' has more than the name in braces", hint)
             used += 1
         elif _PLACEHOLDER.fullmatch(found):
             hint = f"known: {', '.join(SLOTS)}"
-            place.at(*path).refuse(f"'{found[:60]}' is not replaced by anything", hint)
+            place.at(*path).refuse("agent.bad-body", f"'{found[:60]}' is not replaced by anything", hint)
             used += 1
     for path in _unquoted_slots(fields["body"], ("body",)):
-        place.at(*path).refuse("YAML reads braces without quotes as a mapping", "write '{input}' in quotes")
+        place.at(*path).refuse(
+            "agent.bad-body", "YAML reads braces without quotes as a mapping", "write '{input}' in quotes"
+        )
         used += 1
     if not used:
-        place.at("body").refuse("the body has neither {input} nor {messages} nor {id}: every call would be the same")
+        place.at("body").refuse(
+            "agent.bad-body", "the body has neither {input} nor {messages} nor {id}: every call would be the same"
+        )
 
 
 def _unquoted_slots(value: Any, path: ValuePath) -> Iterator[ValuePath]:
@@ -229,7 +241,7 @@ def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterato
             if _NAME.fullmatch(name):
                 yield Variable(name, path)
             else:
-                place.at(*path).refuse(f"'${{{name[:60]}}}' is not the name of a variable")
+                place.at(*path).refuse("agent.bad-body", f"'${{{name[:60]}}}' is not the name of a variable")
 
 
 def _texts_with_variables(top: Mapping[str, Any]) -> Iterator[tuple[ValuePath, str]]:

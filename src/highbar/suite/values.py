@@ -33,7 +33,7 @@ def refuse_unknown(value: Mapping[str, Any], known: Collection[str], place: Valu
     """Note every key that is not known."""
     for key in value:
         if key not in known:
-            place.at(key).refuse(f"unknown key '{key[:60]}'", suggestion(key, known, place))
+            place.at(key).refuse("suite.unknown-key", f"unknown key '{key[:60]}'", suggestion(key, known, place))
 
 
 def suggestion(word: str, known: Collection[str], place: ValueCursor) -> str:
@@ -48,7 +48,7 @@ def text_value(value: Any, place: ValueCursor) -> str | None:
     if found is None:
         place.refuse_value(value, "text", 'quote it: "true"' if value is True else None)
     elif not found.strip():
-        place.refuse("found an empty text")
+        place.refuse("suite.wrong-type", "found an empty text")
     else:
         return found
     return None

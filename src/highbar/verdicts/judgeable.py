@@ -115,4 +115,4 @@ def _problem(columns: Iterable[str], needed: Collection[str]) -> Problem:
             f"{' and '.join(alike)} look{'' if len(alike) > 1 else 's'} like a judgment: rename it to passed "
             "(true or false), or map it: highbar init --from RESULTS writes such a mapping"
         )
-    return Problem(message, hint=hint)
+    return Problem("results.nothing-to-judge", message, hint=hint)

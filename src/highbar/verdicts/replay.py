@@ -55,7 +55,9 @@ class Replay:
         planned = tuple(self._worst[id_] for id_ in ids)
         if rule.demand.horizon is not None and rule.demand.horizon < len(ids):
             message, hint = small_horizon(rule, rule.demand.horizon, len(ids))
-            raise InputError(Problem(message, rule.place.file, rule.place.line, rule.place.column, hint))
+            raise InputError(
+                Problem("policy.horizon", message, rule.place.file, rule.place.line, rule.place.column, hint)
+            )
         count_seen = next((place for place, id_ in enumerate(ids) if id_ not in self.order.finished), len(ids))
         course = Course(len(ids), count_seen)
         if isinstance(rule, StepRule):

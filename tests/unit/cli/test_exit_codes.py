@@ -241,7 +241,7 @@ def test_a_variable_cannot_turn_a_failing_check_into_a_completion(project, instr
 def test_a_refusal_is_printed_in_the_format_that_was_asked_for(tmp_path, name):
     done = run(tmp_path, "check", "absent.jsonl", f"--format={name}")
     assert done.exit == 2
-    assert done.out == REPORTERS[name].refusal([Problem("no such file", "absent.jsonl")])
+    assert done.stdout.decode() == REPORTERS[name].refusal([Problem("file.missing", "no such file", "absent.jsonl")])
     assert done.err == ("" if name == "json" else "absent.jsonl: no such file\n")
 
 

@@ -25,6 +25,7 @@ def test_a_removed_format_is_refused_with_what_to_use_instead(
     (tmp_path / "results.jsonl").write_text('{"id": "A", "passed": true}\n')
     done = run(tmp_path, "check", "results.jsonl", "--policy", "typical", *arguments)
     assert done.exit == 2
-    assert done.err.splitlines()[0].endswith("was removed [removed]")
+    assert done.codes == ["removed"]
+    assert done.err.splitlines()[0].endswith("was removed")
     assert hint in done.err
     assert not (tmp_path / arguments[1]).exists()

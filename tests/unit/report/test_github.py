@@ -80,7 +80,7 @@ def test_no_more_are_annotated_than_github_shows_and_the_last_counts_the_rest():
 
 def test_problems_and_missed_demands_share_what_github_shows():
     rules = tuple(RuleResult(f"rules[{n}]", "blocking", "fail", "no") for n in range(8))
-    problems = tuple(Problem(f"problem {n}") for n in range(8))
+    problems = tuple(Problem("file.missing", f"problem {n}") for n in range(8))
     commands = read_commands(github.rule_annotations(replace(FAILING, rules=rules, problems=problems), here))
     assert len(commands) == 10
     assert commands[-1].properties == {"title": "… and 7 more"}

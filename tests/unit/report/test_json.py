@@ -70,19 +70,32 @@ def test_a_value_below_one_is_never_written_as_one():
 
 
 def test_problems_stand_in_place_of_a_verdict():
-    text = render_problems([Problem("pased is no column", "r.jsonl", 3, 8, "did you mean passed?"), Problem("no rows")])
+    text = render_problems(
+        [
+            Problem("results.unknown-name", "pased is no column", "r.jsonl", 3, 8, "did you mean passed?"),
+            Problem("results.empty", "no rows"),
+        ]
+    )
     assert json.loads(text) == {
         "schema": "highbar/verdict/1",
         "verdict": None,
         "problems": [
             {
+                "code": "results.unknown-name",
                 "file": "r.jsonl",
                 "line": 3,
                 "column": 8,
                 "message": "pased is no column",
                 "hint": "did you mean passed?",
             },
-            {"file": None, "line": None, "column": None, "message": "no rows", "hint": None},
+            {
+                "code": "results.empty",
+                "file": None,
+                "line": None,
+                "column": None,
+                "message": "no rows",
+                "hint": None,
+            },
         ],
     }
 

@@ -27,7 +27,7 @@ def test_every_verdict_fits_its_schema(verdict):
 
 
 def test_problems_fit_the_schema_too():
-    VERDICT.validate(json.loads(REPORTERS["json"].refusal([Problem("no rows")])))
+    VERDICT.validate(json.loads(REPORTERS["json"].refusal([Problem("results.empty", "no rows")])))
 
 
 def test_what_is_neither_a_verdict_nor_problems_does_not_fit():

@@ -152,12 +152,16 @@ def test_a_note_that_a_threshold_could_be_higher_waits_for_v():
 
 def test_without_a_policy_the_report_says_so_at_the_top():
     advised = replace(
-        PASSING, verdict=None, rules=(), advice=PASSING.rules, problems=(Problem("where?", hint="there"),)
+        PASSING,
+        verdict=None,
+        rules=(),
+        advice=PASSING.rules,
+        problems=(Problem("policy.missing", "where?", hint="there"),),
     )
     assert TEXT(advised).splitlines()[:4] == [
         "NO POLICY: nothing was judged; of the typical thresholds none would fail",
         "20 scenarios, 20 trials",
-        "where?",
+        "where? [policy.missing]",
         "hint: there",
     ]
     assert advice.HEADING in TEXT(advised)
@@ -308,14 +312,17 @@ def test_an_inconclusive_rule_is_not_called_a_failure():
 
 
 def test_problems_stand_in_place_of_a_verdict():
-    problems = [Problem("pased is no column\x1b", "r.jsonl", 3, 8, "did you mean passed?"), Problem("no rows")]
+    problems = [
+        Problem("results.unknown-name", "pased is no column\x1b", "r.jsonl", 3, 8, "did you mean passed?"),
+        Problem("results.empty", "no rows"),
+    ]
     assert (
         TEXT.refusal(problems)
         == """\
 NO VERDICT: nothing could be judged
-r.jsonl:3:8: pased is no column\\x1b
+r.jsonl:3:8: pased is no column\\x1b [results.unknown-name]
 hint: did you mean passed?
-no rows
+no rows [results.empty]
 """
     )
 

@@ -67,7 +67,12 @@ def test_looks_take_no_more_than_a_tenth_of_the_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [InputError(Problem("nothing to judge")), ReportError("nothing to judge"), OSError("nothing to judge")]
+    "error",
+    [
+        InputError(Problem("results.empty", "nothing to judge")),
+        ReportError("nothing to judge"),
+        OSError("nothing to judge"),
+    ],
 )
 def test_a_look_that_finds_nothing_to_judge_lets_the_run_go_on(error: Exception) -> None:
     def judge(_: Path) -> Verdict:

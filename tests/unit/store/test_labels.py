@@ -48,7 +48,7 @@ def _read(*lines: dict[str, Any] | str) -> Labels:
 def _messages(*lines: dict[str, Any] | str) -> list[str]:
     with pytest.raises(InputError) as caught:
         _read(*lines)
-    return [str(problem).split("\nhint:")[0] for problem in caught.value.problems]
+    return [f"{problem.place_text}: {problem.message}" for problem in caught.value.problems]
 
 
 # --- lines -----------------------------------------------------------------------------------

@@ -260,10 +260,10 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 
 def test_a_document_of_problems_gives_the_problems(tmp_path):
-    text = REPORTERS["json"].refusal([Problem("no rows", "results.jsonl", hint="record some")])
+    text = REPORTERS["json"].refusal([Problem("results.empty", "no rows", "results.jsonl", hint="record some")])
     first, second = refused(tmp_path, text)
     assert "holds no verdict" in first.message
-    assert second == Problem("no rows", "results.jsonl", hint="record some")
+    assert second == Problem("results.empty", "no rows", "results.jsonl", hint="record some")
 
 
 @pytest.mark.parametrize(

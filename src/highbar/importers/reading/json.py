@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import msgspec
 
@@ -49,15 +49,15 @@ def decode_value(data: Bytes, line: int | None = None) -> Any:
     try:
         return _STRICT.decode(str(data, "utf-8-sig"))
     except UnicodeDecodeError:
-        refuse("this is not UTF-8 text", line=line, hint=encoding_hint(bytes(memoryview(data)[:200])))
+        refuse("file.not-utf8", "this is not UTF-8 text", line=line, hint=encoding_hint(bytes(memoryview(data)[:200])))
     except json.JSONDecodeError as error:
-        refuse(_message(error), line=line or error.lineno)
+        refuse("file.not-json", _message(error), line=line or error.lineno)
     except RecursionError:
-        refuse(_TOO_DEEP, line=line)
+        refuse("file.too-deep", _TOO_DEEP, line=line)
     except _DuplicateKey as duplicate:
-        refuse(f"duplicate key {duplicate.key!r}", line=line)
+        refuse("import.duplicate", f"duplicate key {duplicate.key!r}", line=line)
     except ValueError:  # Python's limit on the digits of an integer
-        refuse(_TOO_LONG, line=line)
+        refuse("file.too-many-digits", _TOO_LONG, line=line)
 
 
 def as_many_keys(one: bytes, other: bytes) -> bool:
@@ -78,16 +78,16 @@ def members(data: Bytes, line: int | None = None) -> dict[str, Bytes]:
     try:
         found = _members(data)
     except RecursionError:
-        refuse(_TOO_DEEP, line=line)
+        refuse("file.too-deep", _TOO_DEEP, line=line)
     except _BROKEN:
         # NaN, half of a surrogate pair, or a syntax error: the slower decoder accepts the first two and names the last.
         value = decode_value(data, line)
         if not isinstance(value, dict):
-            refuse("wanted an object", line=line)
+            refuse("import.wrong-value", "wanted an object", line=line)
         return {key: json.dumps(item).encode() for key, item in value.items()}
     named: dict[str, Bytes] = {key.text: memoryview(value) for key, value in found.items()}
     if len(named) != len(found):
-        refuse(f"duplicate key {duplicate([key.text for key in found])!r}", line=line)
+        refuse("import.duplicate", f"duplicate key {duplicate([key.text for key in found])!r}", line=line)
     return named
 
 
@@ -96,10 +96,14 @@ def items(data: Bytes) -> list[Bytes]:
     try:
         return [memoryview(element) for element in _elements(data)]
     except RecursionError:
-        refuse(_TOO_DEEP)
+        refuse("file.too-deep", _TOO_DEEP)
     except _BROKEN:
         value = decode_value(data)  # NaN, half of a surrogate pair, or a syntax error, as in `members`
-        return [json.dumps(item).encode() for item in value] if isinstance(value, list) else refuse("wanted an array")
+        return (
+            [json.dumps(item).encode() for item in value]
+            if isinstance(value, list)
+            else refuse("import.wrong-value", "wanted an array")
+        )
 
 
 def is_null(data: Bytes | None) -> bool:
@@ -111,7 +115,7 @@ def numbered_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines of JSONL that are not blank, with their numbers."""
     for number, line in enumerate(iter(lambda: stream.readline(LARGEST_VALUE + 1), b""), 1):
         if len(line) > LARGEST_VALUE:
-            refuse(f"this line is longer than {LARGEST_VALUE >> 20} MiB", line=number)
+            refuse("file.too-large", f"this line is longer than {LARGEST_VALUE >> 20} MiB", line=number)
         if not line.isspace():  # unlike strip(), this does not copy the line
             yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
 
@@ -127,7 +131,7 @@ def json_parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str
     window.refuse_other_text()
     yield from _walk(window, None, frozenset(arrays))
     if window.next_byte() is not None:
-        refuse(f"text after the end of the document, at byte {window.offset}")
+        refuse("file.not-json", f"text after the end of the document, at byte {window.offset}")
 
 
 def _walk(window: _ReadWindow, path: str | None, arrays: frozenset[str]) -> Iterator[tuple[str, Bytes]]:
@@ -141,12 +145,12 @@ def _walk(window: _ReadWindow, path: str | None, arrays: frozenset[str]) -> Iter
         for _ in window.separated(b"}"):
             key = window.key()
             if key in seen:
-                refuse(f"duplicate key {key!r}, at byte {window.offset}")
+                refuse("import.duplicate", f"duplicate key {key!r}, at byte {window.offset}")
             seen.add(key)
             step = key.replace(".", "\\.")  # so that a key with a dot cannot be mistaken for a path
             yield from _walk(window, step if path is None else f"{path}.{step}", arrays)
     elif path is None:
-        refuse("this is not JSON: wanted an object" + (" or an array" if "" in arrays else ""))
+        refuse("file.not-json", "this is not JSON: wanted an object" + (" or an array" if "" in arrays else ""))
     else:
         yield path, window.value()
 
@@ -163,10 +167,10 @@ class _ReadWindow:
     def refuse_other_text(self) -> None:
         """Refuse a file that is not JSON at all, with a message that says what it is."""
         if self.next_byte() is None:
-            refuse("the file is empty")
+            refuse("file.empty", "the file is empty")
         refuse_pointer(self._data)
         if self._data.startswith(UTF_16) or b"\x00" in self._data[:200]:
-            refuse("this is not UTF-8 text", hint=encoding_hint(self._data[:200]))
+            refuse("file.not-utf8", "this is not UTF-8 text", hint=encoding_hint(self._data[:200]))
 
     @property
     def offset(self) -> int:
@@ -193,25 +197,31 @@ class _ReadWindow:
             yield
             found = self.next_byte()
             if found not in (end, b","):
-                refuse(_CUT_OFF if found is None else f"this is not JSON: wanted a comma at byte {self.offset}")
+                self._refuse_missing("comma")
             self._position += 1
             if found == end:
                 return
 
+    def _refuse_missing(self, sign: str) -> NoReturn:
+        """Refuse the file, in which another byte or nothing follows."""
+        if self.next_byte() is None:
+            refuse("file.cut-off", _CUT_OFF)
+        refuse("file.not-json", f"this is not JSON: wanted a {sign} at byte {self.offset}")
+
     def key(self) -> str:
         """Read a key and its colon."""
         if self.next_byte() not in (b'"', None):
-            refuse(f"this is not JSON: wanted a key at byte {self.offset}")
+            refuse("file.not-json", f"this is not JSON: wanted a key at byte {self.offset}")
         key = decode_value(self.value())
         if self.next_byte() != b":":
-            refuse(_CUT_OFF if self.next_byte() is None else f"this is not JSON: wanted a colon at byte {self.offset}")
+            self._refuse_missing("colon")
         self._position += 1
         return str(key)
 
     def value(self) -> Bytes:
         """Read the text of one value."""
         if self.next_byte() is None:
-            refuse(_CUT_OFF)
+            refuse("file.cut-off", _CUT_OFF)
         while True:
             end = _end_of_value(self._data, self._position)
             # A value that ends where the data ends may continue: 12 may be the start of 123.
@@ -220,7 +230,7 @@ class _ReadWindow:
                 self._position = end
                 return text
             if end is None and not self._more():
-                refuse(f"{_CUT_OFF}, which starts at byte {self.offset}")
+                refuse("file.cut-off", f"{_CUT_OFF}, which starts at byte {self.offset}")
 
     def _more(self) -> bool:
         """Read on, and drop everything before the current position.
@@ -229,7 +239,7 @@ class _ReadWindow:
         """
         rest = len(self._data) - self._position
         if rest > LARGEST_VALUE:
-            refuse(f"a value larger than {LARGEST_VALUE >> 20} MiB, at byte {self.offset}")
+            refuse("file.too-large", f"a value larger than {LARGEST_VALUE >> 20} MiB, at byte {self.offset}")
         added = self._stream.read(max(_WINDOW, rest))
         self._before += self._position
         self._data = self._data[self._position :] + added
@@ -246,7 +256,7 @@ def _end_of_value(data: bytes, start: int) -> int | None:
     try:
         _skip(memoryview(data)[start:])
     except RecursionError:
-        refuse(_TOO_DEEP)
+        refuse("file.too-deep", _TOO_DEEP)
     except msgspec.DecodeError as error:
         after = _AFTER.search(str(error))
         return start + int(after[1]) - 1 if after else _end_by_decoding(data, start)
@@ -265,26 +275,27 @@ def _end_by_decoding(data: bytes, start: int) -> int | None:
         try:
             _, end = _STRICT.raw_decode(text)
         except RecursionError:
-            refuse(_TOO_DEEP)
+            refuse("file.too-deep", _TOO_DEEP)
         except _DuplicateKey as duplicate:
-            refuse(f"duplicate key {duplicate.key!r}, in the value at byte {start}")
+            refuse("import.duplicate", f"duplicate key {duplicate.key!r}, in the value at byte {start}")
         except json.JSONDecodeError as error:
             if start + length < len(data):
                 length *= 4
                 continue
             # Near the end, or in an open string, more data may complete the value; anywhere else it is a syntax error.
             if error.pos < len(text) - 32 and not error.msg.startswith("Unterminated string"):
-                refuse(f"{_message(error)}, at byte {start + len(text[: error.pos].encode(errors='surrogateescape'))}")
+                place = start + len(text[: error.pos].encode(errors="surrogateescape"))
+                refuse("file.not-json", f"{_message(error)}, at byte {place}")
             return None
         except ValueError:  # Python's limit on the digits of an integer
-            refuse(f"{_TOO_LONG}, in the value at byte {start}")
+            refuse("file.too-many-digits", f"{_TOO_LONG}, in the value at byte {start}")
         return start + len(text[:end].encode("utf-8", "surrogateescape"))
 
 
 def refuse_pointer(start: bytes) -> None:
     """Refuse a Git LFS pointer, which git writes in place of a file that was not pulled."""
     if start.startswith(LFS_POINTER):
-        refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
+        refuse("file.git-lfs", "this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
 
 
 def encoding_hint(start: bytes) -> str:

@@ -273,14 +273,16 @@ def _typed_attributes(pairs: otlp_typed.Attributes, place: str) -> Attributes:
 
 def _with_list(holder: Record, name: str) -> Record:
     """The record. Refuses one without this list, which may be empty: if it is absent, it may have been lost."""
-    return holder if name in holder else refuse(f"{holder.place}: found no {name}, wanted a list")
+    if name not in holder:
+        refuse("import.missing-value", f"{holder.place}: found no {name}, wanted a list")
+    return holder
 
 
 def _identity(item: Item) -> tuple[str, str | None, str]:
     trace = item.text("traceId")
     key = span_key(trace, item.text("spanId"))
     if key is None:
-        refuse(f"{item.place}: found no traceId and spanId, wanted both")
+        refuse("import.missing-value", f"{item.place}: found no traceId and spanId, wanted both")
     return key, span_key(trace, item.text("parentSpanId")), item.text("name") or ""
 
 
@@ -310,9 +312,10 @@ def _pairs(pairs: list[object], place: str) -> Attributes:
     for pair in pairs:
         key = pair.get("key") if isinstance(pair, dict) else None
         if not isinstance(pair, dict) or not isinstance(key, str):
-            refuse(f"{place}: attributes: found {shown(pair)}, wanted a key and a value")
+            refuse("import.wrong-value", f"{place}: attributes: found {shown(pair)}, wanted a key and a value")
         if key in found:
-            refuse(f"{place}: the attribute {key!r} occurs twice", hint="an attribute has one value in OpenTelemetry")
+            hint = "an attribute has one value in OpenTelemetry"
+            refuse("import.duplicate", f"{place}: the attribute {key!r} occurs twice", hint=hint)
         found[key] = _plain(pair.get("value"), place)
     return found
 
@@ -321,7 +324,9 @@ def _plain(value: object, place: str) -> object:
     if value is None:
         return None
     if not isinstance(value, dict):
-        refuse(f"{place}: attributes: found {shown(value)}, wanted a value like {{stringValue: …}}")
+        refuse(
+            "import.wrong-value", f"{place}: attributes: found {shown(value)}, wanted a value like {{stringValue: …}}"
+        )
     for key in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
         if value.get(key) is not None:
             return value[key]
@@ -360,7 +365,9 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
 def _line_resources(line: bytes, line_number: int) -> Iterator[tuple[str, str, object]]:
     document = Record(json.decode_value(line, line_number), f"line {line_number}")
     if not any(signal in document for signal in (*SIGNALS, *_OTHERS, *_OLD_NAMES)):
-        refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=line_number)
+        refuse(
+            "import.missing-value", "found no resourceLogs and no resourceSpans, wanted one of them", line=line_number
+        )
     for signal in document:
         _refuse_others(signal, line_number)
         for resource in _with_list(document, signal).records(signal):
@@ -376,10 +383,11 @@ def _refuse_others(signal: str, line: int | None) -> None:
     if signal in SIGNALS:
         return
     if signal in _OTHERS:
-        refuse(f"these are OTLP {_OTHERS[signal]}, which judge nothing", line=line, hint="wanted logs or traces")
+        message = f"these are OTLP {_OTHERS[signal]}, which judge nothing"
+        refuse("import.other-file", message, line=line, hint="wanted logs or traces")
     wanted = "wanted resourceLogs or resourceSpans"
     hint = "OTLP JSON writes names like resourceSpans" if signal in _OLD_NAMES else None
-    refuse(f"this is not OTLP JSON: found {signal!r}, {wanted}", line=line, hint=hint)
+    refuse("import.other-file", f"this is not OTLP JSON: found {signal!r}, {wanted}", line=line, hint=hint)
 
 
 def span_key(trace: str | None, span: str | None) -> str | None:

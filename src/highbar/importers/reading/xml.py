@@ -38,15 +38,19 @@ def events(stream: IO[bytes]) -> Iterator[XmlEvent]:
             parser.feed(chunk)
             silent = 0 if target.found else silent + len(chunk)
             if silent > LARGEST_TAG:
-                refuse(f"a tag larger than {LARGEST_TAG >> 20} MiB")
+                refuse("file.too-large", f"a tag larger than {LARGEST_TAG >> 20} MiB")
             yield from target.taken()
         parser.close()
         yield from target.taken()
     except DefusedXmlException:
-        refuse("a document type or an entity is declared here, which is not allowed", hint="remove the <!DOCTYPE …>")
+        refuse(
+            "file.not-allowed",
+            "a document type or an entity is declared here, which is not allowed",
+            hint="remove the <!DOCTYPE …>",
+        )
     except (ParseError, ValueError, LookupError) as error:
         line = error.position[0] if isinstance(error, ParseError) else None
-        refuse(f"this is not sound XML: {error}", line=line)
+        refuse("file.not-xml", f"this is not sound XML: {error}", line=line)
 
 
 def _refuse_other_files(stream: IO[bytes]) -> None:
@@ -54,7 +58,7 @@ def _refuse_other_files(stream: IO[bytes]) -> None:
     stream.seek(0)
     refuse_pointer(start)
     if not start.strip():
-        refuse("the file is empty")
+        refuse("file.empty", "the file is empty")
 
 
 class _Target:
@@ -67,7 +71,7 @@ class _Target:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > DEEPEST_TAG:
-            refuse(f"nested deeper than {DEEPEST_TAG}")
+            refuse("file.too-deep", f"nested deeper than {DEEPEST_TAG}")
         self.found.append(XmlEvent("start", _plain(tag), attributes))
 
     def end(self, tag: str) -> None:

@@ -71,9 +71,9 @@ class Archive:
                 if len(data) > info.file_size:
                     break
         except (zlib.error, EOFError, _BrokenZstd) as error:
-            refuse(f"{name}: damaged: {error}")
+            refuse("file.damaged", f"{name}: damaged: {error}")
         if len(data) != info.file_size or checksum != info.CRC:
-            refuse(f"{name}: damaged: it does not unpack to what the archive says of it")
+            refuse("file.damaged", f"{name}: damaged: it does not unpack to what the archive says of it")
         return memoryview(data)
 
     def _packed(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -81,7 +81,7 @@ class Archive:
         self._stream.seek(info.header_offset)
         header = self._stream.read(_LOCAL_HEADER.size)
         if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
-            refuse(f"{info.filename}: damaged: it is not where the archive says")
+            refuse("file.damaged", f"{info.filename}: damaged: it is not where the archive says")
         # Only the local header has these lengths: its extra field may differ from the one in the table of contents.
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(header)
         self._stream.seek(name_length + extra_length, 1)
@@ -89,7 +89,7 @@ class Archive:
         while left:
             chunk = self._stream.read(min(left, _CHUNK))
             if not chunk:
-                refuse(f"{info.filename}: cut off")
+                refuse("file.damaged", f"{info.filename}: cut off")
             left -= len(chunk)
             yield chunk
 
@@ -104,7 +104,7 @@ def open_archive(path: str) -> Iterator[Archive]:
             with zipfile.ZipFile(stream) as archive:
                 members = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
-            refuse(f"this zip archive cannot be read: {error}", hint=_WHOLE)
+            refuse("file.damaged", f"this zip archive cannot be read: {error}", hint=_WHOLE)
         size = stream.seek(0, 2)
         _refuse_bad_members(members, size)
         yield Archive(stream, members)
@@ -113,10 +113,10 @@ def open_archive(path: str) -> Iterator[Archive]:
 def _refuse_other_files(stream: IO[bytes]) -> None:
     start = stream.read(64)
     if not start:
-        refuse("the file is empty")
+        refuse("file.empty", "the file is empty")
     refuse_pointer(start)
     if not start.startswith(b"PK"):
-        refuse("this is not a zip archive")
+        refuse("file.damaged", "this is not a zip archive")
 
 
 def _refuse_many_members(stream: IO[bytes]) -> None:
@@ -127,24 +127,26 @@ def _refuse_many_members(stream: IO[bytes]) -> None:
     tail = stream.read()
     at = tail.rfind(b"PK\x05\x06")
     if at < 0 or at + 22 > len(tail):
-        refuse("this zip archive is cut off: its table of contents is missing", hint=_WHOLE)
+        refuse("file.damaged", "this zip archive is cut off: its table of contents is missing", hint=_WHOLE)
     directory = struct.unpack("<L", tail[at + 12 : at + 16])[0]
     wide = tail.rfind(b"PK\x06\x06", 0, at)
     if directory == 0xFFFFFFFF and wide >= 0 and wide + 48 <= len(tail):
         directory = struct.unpack("<Q", tail[wide + 40 : wide + 48])[0]
     # An entry takes at least 46 bytes, so the size of the table bounds their number; the declared number may be false.
     if directory > size or directory > MOST_MEMBERS * 400:
-        refuse(f"this zip archive claims a table of contents of {directory:,} bytes, more than is read")
+        refuse(
+            "file.not-allowed", f"this zip archive claims a table of contents of {directory:,} bytes, more than is read"
+        )
 
 
 def _refuse_bad_members(members: list[zipfile.ZipInfo], size: int) -> None:
     if len(members) > MOST_MEMBERS:
-        refuse(f"this zip archive has {len(members):,} members; at most {MOST_MEMBERS:,} are read")
+        refuse("file.not-allowed", f"this zip archive has {len(members):,} members; at most {MOST_MEMBERS:,} are read")
     # A bomb can refer to the same packed bytes from many members: their sizes then add up to more than the file has.
     if sum(info.compress_size for info in members) > size:
-        refuse("this zip archive is not sound: its members overlap")
+        refuse("file.damaged", "this zip archive is not sound: its members overlap")
     if sum(info.file_size for info in members) > LARGEST_ARCHIVE:
-        refuse(f"this zip archive claims to unpack to more than {LARGEST_ARCHIVE >> 30} GiB")
+        refuse("file.not-allowed", f"this zip archive claims to unpack to more than {LARGEST_ARCHIVE >> 30} GiB")
     for info in members:
         _refuse_odd_member(info)
 
@@ -153,15 +155,21 @@ def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
     name = info.filename
     # `zipfile` cuts a name at its first null byte; `orig_filename` has the whole name.
     if _ODD_NAME.search(info.orig_filename) or _ODD_NAME.search(name):
-        refuse(f"the member name {info.orig_filename!r} is not allowed in a log")
+        refuse("file.not-allowed", f"the member name {info.orig_filename!r} is not allowed in a log")
     if info.flag_bits & _ENCRYPTED:
-        refuse(f"{name}: encrypted")
+        refuse("file.not-allowed", f"{name}: encrypted")
     if info.compress_type not in _METHODS:
-        refuse(f"{name}: packed with method {info.compress_type}; wanted stored, deflate or zstd")
+        refuse("file.not-allowed", f"{name}: packed with method {info.compress_type}; wanted stored, deflate or zstd")
     if info.file_size > LARGEST_MEMBER:
-        refuse(f"{name}: claims to unpack to {info.file_size:,} bytes; at most {LARGEST_MEMBER:,} are read")
+        refuse(
+            "file.not-allowed",
+            f"{name}: claims to unpack to {info.file_size:,} bytes; at most {LARGEST_MEMBER:,} are read",
+        )
     if info.file_size > SMALL_MEMBER and info.file_size > LARGEST_RATIO * max(info.compress_size, 1):
-        refuse(f"{name}: claims to unpack to {info.file_size // max(info.compress_size, 1):,} times its size")
+        refuse(
+            "file.not-allowed",
+            f"{name}: claims to unpack to {info.file_size // max(info.compress_size, 1):,} times its size",
+        )
 
 
 def _unpack(info: zipfile.ZipInfo, packed: Iterator[bytes]) -> Iterator[bytes]:

@@ -135,7 +135,7 @@ class _Syntax:
         self.operators += 1
         if self.operators > MOST_OPERATORS:
             message = f"the formula has more than {MOST_OPERATORS} operators"
-            raise self._fault(message, self.next.offset, "split it into metrics")
+            raise self._fault(message, self.next.offset, "split it into metrics", "formula.too-large")
         self._take()
 
     def _operand(self) -> _SyntaxNode:
@@ -191,10 +191,11 @@ class _Syntax:
 
     def _check_depth(self, offset: int) -> None:
         if len(self.open) + self.prefixes > MOST_NESTING:
-            raise self._fault(f"nested deeper than {MOST_NESTING}", offset, "split it into metrics")
+            message = f"nested deeper than {MOST_NESTING}"
+            raise self._fault(message, offset, "split it into metrics", "formula.too-large")
 
-    def _fault(self, message: str, offset: int, hint: str | None = None) -> FormulaError:
-        return FormulaError(message, self.text, offset, hint)
+    def _fault(self, message: str, offset: int, hint: str | None = None, code: str = "formula.syntax") -> FormulaError:
+        return FormulaError(code, message, self.text, offset, hint)
 
 
 class _Meaning(Struct, frozen=True):
@@ -250,7 +251,7 @@ class _Meaning(Struct, frozen=True):
             raise self._fault(message, node, "percentile(latency_ms, 95%)")
 
     def _fault(self, message: str, node: _SyntaxNode, hint: str | None = None) -> FormulaError:
-        return FormulaError(message, self.text, node.offset, hint)
+        return FormulaError("formula.wrong-operand", message, self.text, node.offset, hint)
 
 
 # --- its tokens ------------------------------------------------------------------------------
@@ -261,8 +262,9 @@ _TokenKind = Literal["value", "operator", "not", "(", ")", ",", "end"]
 class FormulaError(HighbarError):
     """A formula that cannot be read; `line` and `column` count from 1, in the original text."""
 
-    def __init__(self, message: str, text: str, offset: int, hint: str | None = None) -> None:
+    def __init__(self, code: str, message: str, text: str, offset: int, hint: str | None = None) -> None:
         super().__init__(message)
+        self.code = code
         self.message = message
         self.line = text.count("\n", 0, offset) + 1
         self.column = offset - (text.rfind("\n", 0, offset) + 1) + 1
@@ -321,9 +323,8 @@ _REFUSED = {
 def _tokens(text: str) -> Iterator[_Token]:
     """The tokens of `text`, read lazily, so that faults are reported in the order of the text."""
     if len(text) > MOST_CHARACTERS:
-        raise FormulaError(
-            f"the formula has {len(text)} characters, wanted at most {MOST_CHARACTERS}", text, MOST_CHARACTERS
-        )
+        message = f"the formula has {len(text)} characters, wanted at most {MOST_CHARACTERS}"
+        raise FormulaError("formula.too-large", message, text, MOST_CHARACTERS)
     offset = 0
     while offset < len(text):
         if text[offset].isspace():
@@ -358,7 +359,7 @@ def _number(text: str, offset: int) -> _Token:
     # Never read in part: `1e5`, `0.9.5` and `95%x` are no numbers.
     if run.end() > found.end():
         hint = "digits, with a point and digits: 0.95"
-        raise FormulaError(f"'{run.group()[:40]}' is not a number", text, offset, hint)
+        raise FormulaError("formula.syntax", f"'{run.group()[:40]}' is not a number", text, offset, hint)
     value = _decimal(found.group(1), text, offset)
     if found.group(2):
         value /= 100
@@ -369,7 +370,7 @@ def _number(text: str, offset: int) -> _Token:
 
 def _decimal(digits: str, text: str, offset: int) -> Fraction:
     if len(digits) > MOST_DIGITS:
-        raise FormulaError(f"the number has more than {MOST_DIGITS} digits", text, offset)
+        raise FormulaError("formula.too-large", f"the number has more than {MOST_DIGITS} digits", text, offset)
     return Fraction(digits)
 
 
@@ -391,4 +392,4 @@ def _sign(text: str, offset: int) -> _Token:
     if sign in _OPERATORS:
         return _Token("operator", sign, offset, _OPERATORS[sign])
     message, hint = _REFUSED.get(sign, (f"found {sign!r}, which is not part of formulas", None))
-    raise FormulaError(message, text, offset, hint)
+    raise FormulaError("formula.syntax", message, text, offset, hint)

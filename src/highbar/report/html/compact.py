@@ -44,7 +44,7 @@ def compact(verdict: Verdict) -> str:
 
 def _unjudged(verdict: Verdict) -> Markup:
     """Why nothing was judged, and the comparison with the typical thresholds."""
-    messages = [element("p", problem.message, class_="dim") for problem in verdict.problems]
+    messages = [element("p", problem.coded_message, class_="dim") for problem in verdict.problems]
     return join(*messages, table(("metric", *advice.COLUMNS), advice.advice_rows(verdict)))
 
 

@@ -49,7 +49,7 @@ def problem_list(problems: Iterable[Problem]) -> Markup:
 def _problem(problem: Problem) -> tuple[Markup, ...]:
     place = problem.place_text
     hint = element("p", element("b", "hint: "), problem.hint) if problem.hint else EMPTY
-    return element("p", code(place) if place else EMPTY, " ", problem.message), hint
+    return element("p", code(place) if place else EMPTY, " ", problem.coded_message), hint
 
 
 def notes_section(verdict: Verdict) -> Markup:

@@ -270,19 +270,27 @@ def _marked(entry: bytes) -> Iterator[int]:
 def _command_words(target: str | tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> list[str]:
     """The words of the command, with the absolute path of the program. Raises InputError if it cannot be run."""
     if os.name != "posix":
-        raise InputError(Problem("an agent that is a command needs Linux or macOS", hint="use python or http"))
+        raise InputError(
+            Problem("machine.unsupported", "an agent that is a command needs Linux or macOS", hint="use python or http")
+        )
     name, *rest = (target,) if isinstance(target, str) else target
     if "/" not in name:
         found = shutil.which(name, path=environment.get("PATH", os.defpath))
         if found is None:
             hint = f"write ./{name} for the one beside the suite" if (folder / name).exists() else "is it installed?"
-            raise InputError(Problem(f"there is no program '{name[:60]}' on the PATH", hint=hint))
+            raise InputError(Problem("agent.no-program", f"there is no program '{name[:60]}' on the PATH", hint=hint))
         return [str(Path(found).absolute()), *rest]
     path = folder / name
     if not path.is_file():
-        raise InputError(Problem(f"there is no program '{name[:60]}'", hint="it is looked for from the suite's folder"))
+        raise InputError(
+            Problem(
+                "agent.no-program",
+                f"there is no program '{name[:60]}'",
+                hint="it is looked for from the suite's folder",
+            )
+        )
     if not os.access(path, os.X_OK):
-        raise InputError(Problem(f"'{name[:60]}' is not executable", hint=f"chmod +x {name[:60]}"))
+        raise InputError(Problem("agent.no-program", f"'{name[:60]}' is not executable", hint=f"chmod +x {name[:60]}"))
     return [str(path), *rest]
 
 

@@ -22,7 +22,11 @@ def filled_agent(agent: Agent, environment: Mapping[str, str]) -> Agent:
     if missing:
         raise InputError(
             *(
-                Problem(f"${{{name}}} is not set", hint=f"set it in the environment: export {name}=…")
+                Problem(
+                    "agent.variable-not-set",
+                    f"${{{name}}} is not set",
+                    hint=f"set it in the environment: export {name}=…",
+                )
                 for name in missing
             )
         )

@@ -242,7 +242,7 @@ def _destination(text: str, who: str) -> tuple[URL, CIMultiDict[str]]:
         origin = URL()
     if origin.scheme not in ("http", "https"):
         hint = "it begins with http:// or https://, also after variables are replaced"
-        raise InputError(Problem(f"the address of the {who} is none", hint=hint))
+        raise InputError(Problem("agent.bad-address", f"the address of the {who} is none", hint=hint))
     headers = CIMultiDict(
         {
             "User-Agent": f"highbar/{highbar.__version__}",
@@ -261,7 +261,9 @@ def _refuse_control_characters(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not value.isprintable():
             hint = "look at the variable of the environment that it has"
-            raise InputError(Problem(f"the header {name} has a line break or a control character", hint=hint))
+            raise InputError(
+                Problem("agent.bad-address", f"the header {name} has a line break or a control character", hint=hint)
+            )
 
 
 # --- the body of a response -------------------------------------------------------------------

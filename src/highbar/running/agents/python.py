@@ -368,12 +368,14 @@ class PythonAgent:
                 self._takes_scenario = takes_scenario
                 self._has_loaded = True
             case (frames.REFUSED, _, _, {"message": str(text), "hint": hint, "file": file, "line": line}):
-                raise InputError(Problem(text, file=file, line=line, hint=hint))
+                raise InputError(Problem("agent.not-loaded", text, file=file, line=line, hint=hint))
             case _:
                 raise self._not_loaded("something else than its replies was written into its pipe")
 
     def _not_loaded(self, why: str) -> InputError:
-        return InputError(Problem(f"the {self._role.name} {self._agent.target} cannot be loaded: {why}"))
+        return InputError(
+            Problem("agent.not-loaded", f"the {self._role.name} {self._agent.target} cannot be loaded: {why}")
+        )
 
     def _settle_all(self, attempt: Attempt | None = None) -> None:
         """Settle every pending call with this attempt, or cancel it if there is none."""

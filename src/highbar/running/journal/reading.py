@@ -33,7 +33,7 @@ def open_journal(path: Path) -> Iterator[int]:
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+        raise InputError(Problem("file.unreadable", f"cannot be read: {error.strerror}", str(path))) from None
     try:
         yield descriptor
     finally:
@@ -82,7 +82,9 @@ class JournalReader:
         # The line after the known end has the checksum of the line before it, so no earlier line has to be read again.
         if known.size >= self.end.size or checksum_before(self._read(HEADER, known.size)) != known.checksum:
             message = f"damaged: not the journal that had {known.lines} lines and {known.size} bytes when the run ended"
-            raise InputError(Problem(message, self._name, hint="restore the folder from a copy, or start a new run"))
+            raise InputError(
+                Problem("run.damaged", message, self._name, hint="restore the folder from a copy, or start a new run")
+            )
 
     def _parts(self) -> Iterator[tuple[int, bytes]]:
         """Split the file after each line end; yields offset and bytes. The last part may have no line end."""
@@ -108,7 +110,9 @@ class JournalReader:
         try:
             return os.pread(self._descriptor, size, at)
         except OSError as error:
-            raise InputError(Problem(f"cannot be read at byte {at}: {error.strerror}", self._name)) from None
+            raise InputError(
+                Problem("file.unreadable", f"cannot be read at byte {at}: {error.strerror}", self._name)
+            ) from None
 
 
 def _examine_tail(parts: Iterable[tuple[int, bytes]], good: JournalEnd, name: str) -> None:
@@ -136,7 +140,7 @@ def _examine_line(line: bytes, before: bytes | None, good: JournalEnd, at: int, 
 
 def _damaged(good: JournalEnd, at: int, what: str, name: str) -> InputError:
     found = what if at == good.size else f"byte {at} has {what}"
-    return InputError(Problem(f"damaged at byte {good.size}: {found}", name, good.lines + 1, hint=_HINT))
+    return InputError(Problem("run.damaged", f"damaged at byte {good.size}: {found}", name, good.lines + 1, hint=_HINT))
 
 
 def payload_at(descriptor: int, offset: int, name: str) -> bytes:
@@ -151,7 +155,7 @@ def payload_at(descriptor: int, offset: int, name: str) -> bytes:
     except (OSError, ValueError):
         line = b""
     if not is_whole(line):
-        raise InputError(Problem(f"damaged: no line of the journal at byte {offset}", name))
+        raise InputError(Problem("run.damaged", f"damaged: no line of the journal at byte {offset}", name))
     return line[HEADER:-1]
 
 

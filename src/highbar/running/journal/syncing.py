@@ -125,10 +125,10 @@ class GroupSync:
         found = os.fstat(self._descriptor)
         most = self.under_way
         if found.st_nlink == 0 and self._had_name:
-            raise InputError(Problem("was removed while the run went on", self._name, hint=_FOREIGN))
+            raise InputError(Problem("file.changed", "was removed while the run went on", self._name, hint=_FOREIGN))
         if not least <= found.st_size <= most:
             message = f"was changed by another process: it has {found.st_size} bytes, and this run wrote {most}"
-            raise InputError(Problem(message, self._name, hint=_FOREIGN))
+            raise InputError(Problem("file.changed", message, self._name, hint=_FOREIGN))
 
     def _wake(self) -> None:
         with self._waking:

@@ -34,7 +34,7 @@ class Journal:
         try:
             descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
-            raise InputError(Problem(f"cannot be made: {error.strerror}", str(path))) from None
+            raise InputError(Problem("file.unwritable", f"cannot be made: {error.strerror}", str(path))) from None
         with _closed_on_error(descriptor):
             lock(descriptor, str(path))
             return cls(descriptor, name or str(path), START)
@@ -51,7 +51,7 @@ class Journal:
         try:
             descriptor = os.open(path, _FLAGS)
         except OSError as error:
-            raise InputError(Problem(f"cannot be written: {error.strerror}", str(path))) from None
+            raise InputError(Problem("file.unwritable", f"cannot be written: {error.strerror}", str(path))) from None
         with _closed_on_error(descriptor):
             lock(descriptor, str(path))
             reader = JournalReader(descriptor, str(path))
@@ -150,7 +150,7 @@ def _cut(descriptor: int, reader: JournalReader, name: str) -> None:
             os.ftruncate(descriptor, reader.end.size)
         os.fsync(descriptor)
     except OSError as error:
-        raise InputError(Problem(f"cannot be written: {error.strerror}", name)) from None
+        raise InputError(Problem("file.unwritable", f"cannot be written: {error.strerror}", name)) from None
 
 
 @contextmanager
@@ -173,16 +173,16 @@ def lock(descriptor: int, name: str) -> None:
     try:
         import fcntl  # not on every system
     except ImportError:
-        raise InputError(Problem("this system cannot lock the journal of a run", name)) from None
+        raise InputError(Problem("machine.unsupported", "this system cannot lock the journal of a run", name)) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         holder = _holder(os.fstat(descriptor).st_ino)
         who = f" (process {holder})" if holder else ""
         hint = "wait until it has ended, or stop it"
-        raise InputError(Problem(f"locked by another run{who}", name, hint=hint)) from None
+        raise InputError(Problem("run.locked", f"locked by another run{who}", name, hint=hint)) from None
     except OSError as error:
-        raise InputError(Problem(f"cannot be locked: {error.strerror}", name)) from None
+        raise InputError(Problem("run.locked", f"cannot be locked: {error.strerror}", name)) from None
 
 
 def _holder(inode: int) -> int | None:

@@ -217,4 +217,6 @@ def _refuse_wrong_key(first: Sequence[JudgeAnswer | None]) -> None:
     """Raise InputError if the first questions were all refused, before many more are asked."""
     refusals = [answer.failure or answer.refusal for answer in first if answer is not None and answer.refusal]
     if refusals and len(refusals) == len(first):
-        raise InputError(Problem(f"the judge refused: {refusals[0]}", hint="check the judge's address and key"))
+        raise InputError(
+            Problem("judge.refused", f"the judge refused: {refusals[0]}", hint="check the judge's address and key")
+        )

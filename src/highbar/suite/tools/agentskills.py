@@ -44,9 +44,9 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
     before = len(place.problems)
     refuse_unknown(item, _EVAL_KEYS, place)
     if "prompt" not in item:
-        place.refuse("an eval without a prompt: there is nothing to ask")
+        place.refuse("suite.no-question", "an eval without a prompt: there is nothing to ask")
     if "id" not in item:
-        place.refuse("an eval without an id", "a position is no identity: give each an id")
+        place.refuse("suite.bad-id", "an eval without an id", "a position is no identity: give each an id")
     behaviors: dict[str, Any] = {}
     paths: dict[Sequence[str], ValuePath] = {("input",): (*place.path, "prompt"), ("id",): (*place.path, "id")}
     for name, statement, path in _statements(item, place):
@@ -54,7 +54,7 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
         paths["expected_behaviors", name] = path
     if not behaviors and len(place.problems) == before:
         hint = "expected_output is for people: say under `assertions` what must be true"
-        place.refuse("this eval asserts nothing: every answer would do", hint)
+        place.refuse("suite.no-check", "this eval asserts nothing: every answer would do", hint)
     files = _files(item, place)
     if len(place.problems) > before:
         return False
@@ -84,7 +84,7 @@ def _statements(item: Mapping[str, Any], place: ValueCursor) -> Iterator[tuple[s
     """The name of each statement, the statement and its path; a short statement is its own name."""
     given = [key for key in _STATEMENTS if item.get(key)]
     if len(given) > 1:
-        place.at(given[1]).refuse(f"'{given[1]}' beside '{given[0]}'", "keep one of the two")
+        place.at(given[1]).refuse("suite.conflict", f"'{given[1]}' beside '{given[0]}'", "keep one of the two")
         return
     for key in given:
         if not isinstance(item[key], list):

@@ -32,7 +32,7 @@ def build_rewritten(
     place.problems[:] = dict.fromkeys(place.problems)  # every test repeats the problems of its defaults
     if place.problems or found is None:
         if not place.problems:
-            place.refuse(f"this suite of {tool} has no test")
+            place.refuse("suite.no-scenario", f"this suite of {tool} has no test")
         return None
     if not isinstance(found, Suite):
         return found

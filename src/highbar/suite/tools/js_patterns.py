@@ -86,7 +86,7 @@ def to_re2(pattern: str, place: ValueCursor) -> str | None:
     try:
         return "".join(_pieces(pattern))
     except _NoCounterpart as error:
-        place.refuse(f"{error} in the pattern has no counterpart", error.hint)
+        place.refuse("suite.no-counterpart", f"{error} in the pattern has no counterpart", error.hint)
         return None
 
 

@@ -22,7 +22,7 @@ def files_named(name: str, place: ValueCursor, folder: Path | None) -> Iterator[
     """The file of that name, or every file that a pattern with `*` matches; a problem with the name is noted."""
     bare = name.removeprefix(PREFIX)
     if folder is None:
-        place.refuse("this names a file, and the suite is not in one")
+        place.refuse("suite.linked-file", "this names a file, and the suite is not in one")
         return
     if not bare or "\0" in bare:
         place.refuse_value(name, "the name of a file")
@@ -33,9 +33,9 @@ def files_named(name: str, place: ValueCursor, folder: Path | None) -> Iterator[
     path = folder / bare
     if not _is_below(path, folder):
         hint = "move it there: what a run is judged by must be kept together"
-        place.refuse(f"the file '{bare[:60]}' is not below the folder of the suite", hint)
+        place.refuse("suite.linked-file", f"the file '{bare[:60]}' is not below the folder of the suite", hint)
     elif not path.is_file():
-        place.refuse(f"there is no file '{bare[:60]}'", similar_file(path))
+        place.refuse("file.missing", f"there is no file '{bare[:60]}'", similar_file(path))
     else:
         yield path
 
@@ -46,7 +46,7 @@ def _matching_files(pattern: str, place: ValueCursor, folder: Path) -> Iterator[
     except (ValueError, NotImplementedError):  # an absolute pattern, or one with `**` inside of a name
         found = []
     if not found:
-        place.refuse(f"no file below the folder of the suite matches '{pattern[:60]}'")
+        place.refuse("file.missing", f"no file below the folder of the suite matches '{pattern[:60]}'")
     yield from found
 
 

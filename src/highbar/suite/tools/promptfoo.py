@@ -45,9 +45,11 @@ def rewrite(values: Mapping[str, Any], place: ValueCursor, path: Path) -> Rewrit
     """The configuration as a suite of ours. Anything without a counterpart is noted in `place`."""
     for key, value in values.items():
         if key in _REFUSED and value not in (None, [], {}):
-            place.at(key).refuse(f"'{key}' has no counterpart", _REFUSED[key])
+            place.at(key).refuse("suite.no-counterpart", f"'{key}' has no counterpart", _REFUSED[key])
         elif key not in _KNOWN:
-            place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KNOWN) or "it has no counterpart")
+            place.at(key).refuse(
+                "suite.unknown-key", f"unknown key '{key[:60]}'", did_you_mean(key, _KNOWN) or "it has no counterpart"
+            )
     prompts = read_prompts(values.get("prompts"), place.at("prompts"), path.parent)
     reader = CaseReader(values, place, path.parent)
     cases = list(reader.cases())
@@ -136,7 +138,9 @@ class _Scenarios:
             return list(self.prompts)
         found = [prompt for prompt in self.prompts if any(map(prompt.is_named_by, case.prompts))]
         if not found and self.prompts:
-            place.at("prompts").refuse("this test names no prompt that there is: it would never be asked")
+            place.at("prompts").refuse(
+                "suite.no-question", "this test names no prompt that there is: it would never be asked"
+            )
         return found
 
     def _add(
@@ -190,7 +194,9 @@ class _Checks:
         if case.threshold is not None:
             self._add_threshold(top, case, place)
         if not case.asserts:
-            place.refuse("this test asserts nothing: promptfoo lets every answer pass", "give it an `assert`")
+            place.refuse(
+                "suite.no-check", "this test asserts nothing: promptfoo lets every answer pass", "give it an `assert`"
+            )
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -252,7 +258,7 @@ class _Checks:
         parts = list(self._parts(assertion.get("assert"), place.at("assert")))
         if threshold is not None:
             hint = "a set counts by its score there, and here it holds or does not"
-            place.refuse("a set under the threshold of a test has no counterpart", hint)
+            place.refuse("suite.no-counterpart", "a set under the threshold of a test has no counterpart", hint)
             return
         if not parts:
             return

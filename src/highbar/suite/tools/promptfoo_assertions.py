@@ -114,7 +114,7 @@ class AssertionReader:
         if not isinstance(value, str) or (schema and value.startswith(PREFIX)):
             return value
         if value.startswith((PREFIX, "package:")):
-            place.refuse("a value in another file has no counterpart here", "write it out")
+            place.refuse("suite.no-counterpart", "a value in another file has no counterpart here", "write it out")
             return None
         return fill_template(value, self.variables, place, self.test)
 
@@ -123,13 +123,13 @@ def refuse_keys(assertion: Mapping[str, Any], base: str, place: ValueCursor) -> 
     """Note keys that are unknown, or that have no counterpart in this type of assertion."""
     for key in assertion:
         if key == "rubricPrompt":
-            place.at(key).refuse("'rubricPrompt' has no counterpart", RUBRIC_PROMPT)
+            place.at(key).refuse("suite.no-counterpart", "'rubricPrompt' has no counterpart", RUBRIC_PROMPT)
         elif key not in _KEYS:
             hint = did_you_mean(key, _KEYS) or "Highbar has no counterpart of it"
-            place.at(key).refuse(f"unknown key '{key[:60]}'", hint)
+            place.at(key).refuse("suite.unknown-key", f"unknown key '{key[:60]}'", hint)
         elif key == "threshold" and base not in ("latency", "cost", "starts-with", SET):  # CSV gives the third one
             why = "a judge here says yes or no" if base in _JUDGED else f"promptfoo ignores it for {base}"
-            place.at(key).refuse(f"'threshold' is not used: {why}", "leave it out")
+            place.at(key).refuse("suite.misplaced-key", f"'threshold' is not used: {why}", "leave it out")
 
 
 def read_weight(value: Any, place: ValueCursor) -> Fraction | None:
@@ -137,7 +137,9 @@ def read_weight(value: Any, place: ValueCursor) -> Fraction | None:
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or value < 0:
         place.refuse_value(value, "a number above 0")
     elif value == 0:
-        place.refuse("an assertion with a weight of 0 never fails, and so checks nothing", "remove it")
+        place.refuse(
+            "check.constant", "an assertion with a weight of 0 never fails, and so checks nothing", "remove it"
+        )
     else:
         return Fraction(value)
     return None
@@ -145,12 +147,16 @@ def read_weight(value: Any, place: ValueCursor) -> Fraction | None:
 
 def _refuse_type(base: str, place: ValueCursor) -> None:
     if base.startswith(RED_TEAM):
-        place.refuse("assertions of red-team plugins are judged by promptfoo's own service", _OTHER_JUDGES)
+        place.refuse(
+            "suite.no-counterpart",
+            "assertions of red-team plugins are judged by promptfoo's own service",
+            _OTHER_JUDGES,
+        )
     elif base in REFUSED:
-        place.refuse(f"'{base}' has no counterpart", REFUSED[base])
+        place.refuse("suite.no-counterpart", f"'{base}' has no counterpart", REFUSED[base])
     else:
         hint = did_you_mean(base, [*_READERS, *REFUSED])
-        place.refuse(f"'{base[:60]}' is not a type of assertion that is known", hint)
+        place.refuse("check.unknown", f"'{base[:60]}' is not a type of assertion that is known", hint)
 
 
 _Reader = Callable[[AssertionReader, Any, Mapping[str, Any], ValueCursor], Any]
@@ -164,7 +170,7 @@ def _texts(name: str, *, any_case: bool) -> _Reader:
         try:
             items = comma_separated(value) if several and isinstance(value, str) else value
         except NotAList as error:
-            place.at("value").refuse(str(error))
+            place.at("value").refuse("suite.wrong-type", str(error))
             return None
         if several != isinstance(items, list):
             place.at("value").refuse_value(value, "a list of texts" if several else "a text")

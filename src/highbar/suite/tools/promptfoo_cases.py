@@ -116,7 +116,11 @@ class CaseReader:
     def _in_files(self, name: str, place: ValueCursor) -> Iterator[tuple[Mapping[str, Any], ValueCursor]]:
         bare = name.removeprefix(PREFIX)
         if "://" in bare or bare.partition(":")[0].endswith(_UNREAD):
-            place.refuse(f"tests of this kind ('{name[:60]}') have no counterpart", "write them as YAML, JSON or CSV")
+            place.refuse(
+                "suite.no-counterpart",
+                f"tests of this kind ('{name[:60]}') have no counterpart",
+                "write them as YAML, JSON or CSV",
+            )
             return
         for path in files_named(name, place, self.folder):
             file = ValueCursor((OtherFile(path),), place.problems)
@@ -138,12 +142,16 @@ class CaseReader:
     def _refuse_keys(self, test: Mapping[str, Any], place: ValueCursor) -> None:
         for key in test:
             if key in _REFUSED:
-                place.at(key).refuse(f"'{key}' has no counterpart: {_REFUSED[key]}")
+                place.at(key).refuse("suite.no-counterpart", f"'{key}' has no counterpart: {_REFUSED[key]}")
             elif key not in _KEYS:
-                place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KEYS) or "it has no counterpart")
+                place.at(key).refuse(
+                    "suite.unknown-key",
+                    f"unknown key '{key[:60]}'",
+                    did_you_mean(key, _KEYS) or "it has no counterpart",
+                )
         variables = test.get("vars")
         for name in [name for name, value in variables.items() if value is None] if isinstance(variables, dict) else ():
-            place.at("vars", name).refuse(f"'{name[:60]}' has no value", NO_VALUE)
+            place.at("vars", name).refuse("suite.bad-column", f"'{name[:60]}' has no value", NO_VALUE)
 
     def _merge(self, test: Mapping[str, Any], place: ValueCursor) -> Case | None:
         """A test with the defaults filled in."""
@@ -181,7 +189,7 @@ class CaseReader:
     def _refuse_options(self, options: Mapping[str, Any], place: ValueCursor) -> None:
         for key in options:
             if key in _REFUSED_OPTIONS:
-                place.at(key).refuse(f"'{key}' has no counterpart", _REFUSED_OPTIONS[key])
+                place.at(key).refuse("suite.no-counterpart", f"'{key}' has no counterpart", _REFUSED_OPTIONS[key])
             elif key == "provider":
                 self.has_graders = True
             elif key not in ("prefix", "suffix", "repeat", "disableVarExpansion", "disableDefaultAsserts"):
@@ -236,7 +244,9 @@ class CaseReader:
         for values in lists:
             number *= len(values)
         if number > MOST_COMBINATIONS:
-            place.at("vars").refuse(f"the lists of this test make {number} cases, at most {MOST_COMBINATIONS} are read")
+            place.at("vars").refuse(
+                "suite.too-large", f"the lists of this test make {number} cases, at most {MOST_COMBINATIONS} are read"
+            )
             return
         for chosen in product(*lists):
             yield replace(case, variables=dict(zip(case.variables, chosen, strict=True)))
@@ -256,7 +266,9 @@ def load_variables(case: Case, place: ValueCursor, folder: Path | None) -> dict[
         text = _in_file(value, place.at("vars", name), folder) if _names_file(value) else value
         if isinstance(text, str):
             if is_template(text):
-                place.at("vars", name).refuse("a variable that is a template itself has no counterpart", "write it out")
+                place.at("vars", name).refuse(
+                    "suite.no-counterpart", "a variable that is a template itself has no counterpart", "write it out"
+                )
             text = text.removesuffix("\n")
         found[name] = text
     return None if any(_names_file(case.variables[name]) and text is None for name, text in found.items()) else found
@@ -269,6 +281,8 @@ def _names_file(value: Any) -> bool:
 def _in_file(value: str, place: ValueCursor, folder: Path | None) -> str | None:
     """The text of the file that a variable names; None after noting a problem."""
     if not value.endswith((".txt", ".md", ".json", ".csv", ".html", ".xml")) or "*" in value:
-        place.refuse(f"a variable of this kind ('{value[:60]}') has no counterpart", "name a text file")
+        place.refuse(
+            "suite.no-counterpart", f"a variable of this kind ('{value[:60]}') has no counterpart", "name a text file"
+        )
         return None
     return next((file_text(path).strip() for path in files_named(value, place, folder)), None)

@@ -28,15 +28,15 @@ def read_csv_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
     """The rows of a CSV file, each with the line on which it begins. Raises InputError."""
     rows = list(csv_records(text, file))
     if not rows:
-        raise InputError(Problem("the file has no header line", file, 1))
+        raise InputError(Problem("file.empty", "the file has no header line", file, 1))
     header = [name.strip() for name in rows[0][1]]
     problems = [
-        Problem(f"found {len(cells)} cells, and the header has {len(header)}", file, line)
+        Problem("row.field-count", f"found {len(cells)} cells, and the header has {len(header)}", file, line)
         for line, cells in rows[1:]
         if len(cells) != len(header)
     ]
     twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]
-    problems += [Problem(f"the column '{name[:60]}' is there twice", file, 1) for name in twice]
+    problems += [Problem("suite.duplicate-key", f"the column '{name[:60]}' is there twice", file, 1) for name in twice]
     if problems:
         raise InputError(*problems)
     return [(line, dict(zip(header, cells, strict=True))) for line, cells in rows[1:]]
@@ -59,13 +59,15 @@ def case_of_row(row: Mapping[str, str], place: ValueCursor) -> dict[str, Any]:
         elif key.startswith("metadata:"):
             _metadata(key.partition(":")[2], cell, test)
         else:
-            place.at(name).refuse(f"the column '{name[:60]}' has no counterpart")
+            place.at(name).refuse("suite.no-counterpart", f"the column '{name[:60]}' has no counterpart")
     return _finish(test, place)
 
 
 def _variable(name: str, cell: str, test: dict[str, Any], place: ValueCursor) -> None:
     if name.startswith("_") and name[1:].startswith(_SPECIAL):
-        place.at(name).refuse(f"the column '{name[:60]}' begins with one underscore", f"did you mean '_{name[:60]}'?")
+        place.at(name).refuse(
+            "suite.misspelled", f"the column '{name[:60]}' begins with one underscore", f"did you mean '_{name[:60]}'?"
+        )
     test["vars"][name] = cell
 
 
@@ -120,7 +122,7 @@ def _assertion_of_type(found: re.Match[str], place: ValueCursor) -> dict[str, An
         try:
             made["value"] = comma_separated(value)
         except NotAList as error:
-            place.refuse(str(error))
+            place.refuse("suite.wrong-type", str(error))
     elif value is not None:
         made["value"] = value if kind == "is-json" else value.strip()
     if kind in _WITH_THRESHOLD:

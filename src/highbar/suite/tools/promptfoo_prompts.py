@@ -52,7 +52,11 @@ class PromptTemplate(Struct, frozen=True):
             text = fill_template(prefix + self.text + suffix, variables, place, test)
             return None if text is None else {"input": text}
         if prefix or suffix:
-            place.refuse("a prefix or suffix of a conversation has no counterpart", "put it into the messages")
+            place.refuse(
+                "suite.no-counterpart",
+                "a prefix or suffix of a conversation has no counterpart",
+                "put it into the messages",
+            )
             return None
         before = len(place.problems)
         messages = _filled_inside(list(self.messages), variables, place, test)
@@ -77,7 +81,11 @@ def read_prompts(value: Any, place: ValueCursor, folder: Path | None) -> list[Pr
         return []
     items = value if isinstance(value, list) else [value]
     if value is None or not items:
-        place.refuse("the configuration has no prompt: there is nothing to ask", 'add prompts: ["{{question}}"]')
+        place.refuse(
+            "suite.no-question",
+            "the configuration has no prompt: there is nothing to ask",
+            'add prompts: ["{{question}}"]',
+        )
         return []
     found: list[PromptTemplate] = []
     for index, item in enumerate(items):
@@ -87,7 +95,7 @@ def read_prompts(value: Any, place: ValueCursor, folder: Path | None) -> list[Pr
     for prompt in found:
         if labels.count(prompt.label) > 1:
             ValueCursor(prompt.path, place.problems).refuse(
-                f"two prompts are called '{prompt.label[:60]}'", "give each a label of its own"
+                "suite.listed-twice", f"two prompts are called '{prompt.label[:60]}'", "give each a label of its own"
             )
     return found
 
@@ -96,7 +104,7 @@ def _read_prompt(item: Any, place: ValueCursor, folder: Path | None) -> Iterator
     if isinstance(item, dict):
         for key in item:
             if key not in _KEYS:
-                place.at(key).refuse(f"unknown key '{key[:60]}'", f"known: {', '.join(_KEYS)}")
+                place.at(key).refuse("suite.unknown-key", f"unknown key '{key[:60]}'", f"known: {', '.join(_KEYS)}")
                 return
     fields = item if isinstance(item, dict) else {"raw": item}
     raw = fields.get("raw", fields.get("id"))
@@ -109,11 +117,19 @@ def _read_prompt(item: Any, place: ValueCursor, folder: Path | None) -> Iterator
         place.refuse_value(raw, "the text of a prompt, or the name of its file")
         return
     if raw.startswith(_ELSEWHERE) and "\n" not in raw:
-        place.refuse(f"a prompt that another program makes ({raw[:40]}) has no counterpart", "write the prompt out")
+        place.refuse(
+            "suite.no-counterpart",
+            f"a prompt that another program makes ({raw[:40]}) has no counterpart",
+            "write the prompt out",
+        )
     elif _names_file(raw, folder):
         yield from _in_files(raw, label, place, folder)
     elif "\n" not in raw and ("/" in raw or "*" in raw or "\\" in raw) and not is_template(raw):
-        place.refuse("promptfoo takes this for the name of a file, and there is none", "end the text with a line break")
+        place.refuse(
+            "suite.linked-file",
+            "promptfoo takes this for the name of a file, and there is none",
+            "end the text with a line break",
+        )
     else:
         yield from _of_text(raw, label or raw, place, id_)
 
@@ -132,7 +148,11 @@ def _names_file(raw: str, folder: Path | None) -> bool:
 def _in_files(raw: str, label: Any, place: ValueCursor, folder: Path | None) -> Iterator[PromptTemplate]:
     bare = raw.removeprefix(PREFIX)
     if bare.endswith(_CODE) or (bare.rpartition(":")[0]).endswith(_CODE):
-        place.refuse(f"a prompt that a program makes ('{bare[:60]}') has no counterpart", "write the prompt out")
+        place.refuse(
+            "suite.no-counterpart",
+            f"a prompt that a program makes ('{bare[:60]}') has no counterpart",
+            "write the prompt out",
+        )
         return
     for path in files_named(raw, place, folder):
         name = bare if path.name in bare else path.name
@@ -141,7 +161,11 @@ def _in_files(raw: str, label: Any, place: ValueCursor, folder: Path | None) -> 
         elif path.suffix in _TEXTS:
             yield from _texts_in(path, label, name, place)
         else:
-            place.refuse(f"a prompt in a file of this kind ('{path.suffix}') has no counterpart", "use a .txt file")
+            place.refuse(
+                "suite.no-counterpart",
+                f"a prompt in a file of this kind ('{path.suffix}') has no counterpart",
+                "use a .txt file",
+            )
 
 
 def _texts_in(path: Path, label: Any, name: str, place: ValueCursor) -> Iterator[PromptTemplate]:
@@ -155,7 +179,7 @@ def _texts_in(path: Path, label: Any, name: str, place: ValueCursor) -> Iterator
         own = (label or name) if len(parts) == 1 else f"{label or name}: {index + 1}"
         yield from _of_text(part, own, place, None)
     if not parts:
-        place.refuse(f"the file '{name[:60]}' is empty")
+        place.refuse("file.empty", f"the file '{name[:60]}' is empty")
 
 
 def _of_text(text: str, label: str, place: ValueCursor, id_: str | None) -> Iterator[PromptTemplate]:
@@ -172,6 +196,6 @@ def _of_values(values: Any, label: str, place: ValueCursor, id_: str | None) -> 
     is_chat = isinstance(values, list) and all(isinstance(one, dict) and "role" in one for one in values)
     if not is_chat or not values:
         hint = "a prompt is text, or a list of {role: …, content: …}"
-        place.refuse("a prompt that is JSON and no conversation has no counterpart", hint)
+        place.refuse("suite.no-counterpart", "a prompt that is JSON and no conversation has no counterpart", hint)
         return
     yield PromptTemplate(label, place.path, messages=tuple(values), id=id_)

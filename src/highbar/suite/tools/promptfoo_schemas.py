@@ -40,24 +40,28 @@ def _refuse_word(word: str, value: Any, place: ValueCursor) -> None:
     """Note a word of a schema that promptfoo does not read as we do."""
     if word == "format":
         hint = "write it as a `pattern`"
-        place.refuse("promptfoo checks a `format` by rules of its own, which have no counterpart", hint)
+        place.refuse(
+            "suite.no-counterpart", "promptfoo checks a `format` by rules of its own, which have no counterpart", hint
+        )
     elif word == "$schema" and (not isinstance(value, str) or value.removesuffix("#") != _DRAFT):
         place.refuse_value(value, f"{_DRAFT}#, the only one that promptfoo knows")
     elif word not in KEYWORDS or word in _UNREAD:
         hint = did_you_mean(word, KEYWORDS - _UNREAD) or "promptfoo reads draft 7"
-        place.refuse(f"unknown JSON Schema keyword '{word[:60]}'", hint)
+        place.refuse("check.bad-schema", f"unknown JSON Schema keyword '{word[:60]}'", hint)
 
 
 def _in_text(value: str, place: ValueCursor, folder: Path | None) -> Any:
     if value.startswith(PREFIX):
         if not value.endswith((".json", ".yaml", ".yml")):
-            place.refuse(f"the file '{value[:60]}' is no schema", "name a file that ends in .json or .yaml")
+            place.refuse(
+                "check.bad-schema", f"the file '{value[:60]}' is no schema", "name a file that ends in .json or .yaml"
+            )
             return None
         return next((values_of(path) for path in files_named(value, place, folder)), None)
     try:
         found = decode(value, "yaml")
     except NotPlain as error:
-        place.refuse(f"the schema is no YAML: {error}")
+        place.refuse("check.bad-schema", f"the schema is no YAML: {error}")
         return None
     if not isinstance(found, dict):
         place.refuse_value(found, "a JSON Schema")

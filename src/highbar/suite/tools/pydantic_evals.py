@@ -54,7 +54,7 @@ def rewrite(values: Mapping[str, Any], place: ValueCursor, path: Path) -> Rewrit
     of_report = next((key for key in _OF_REPORTS if key in values), None)
     if of_report is not None:
         hint = "check it as results: highbar check FILE"
-        place.at(of_report).refuse("this is a report of pydantic-evals, not a dataset", hint)
+        place.at(of_report).refuse("import.other-file", "this is a report of pydantic-evals, not a dataset", hint)
         return Rewritten("pydantic-evals", {"scenarios": []})
     refuse_unknown(values, _KEYS, place)
     shared = list(_evaluators(values.get("evaluators"), place.at("evaluators")))
@@ -100,7 +100,7 @@ def _add(
     before = len(place.problems)
     refuse_unknown(case, _CASE_KEYS, place)
     if case.get("inputs") is None:
-        place.refuse("a case without inputs: there is nothing to ask")
+        place.refuse("suite.no-question", "a case without inputs: there is nothing to ask")
     own = list(_evaluators(case.get("evaluators"), place.at("evaluators")))
     behaviors: dict[str, Any] = {}
     paths: dict[Sequence[str], ValuePath] = {}
@@ -111,7 +111,11 @@ def _add(
             behaviors[name] = read[1]
             paths["expected_behaviors", name] = evaluator.path
     if not behaviors and len(place.problems) == before:
-        place.refuse("no evaluator judges this case: every answer would do", "give it one, or an expected_output")
+        place.refuse(
+            "suite.no-check",
+            "no evaluator judges this case: every answer would do",
+            "give it one, or an expected_output",
+        )
     if len(place.problems) > before:
         return False
     right = [name for name in behaviors if means_correct(name)]
@@ -183,11 +187,11 @@ def _read_evaluator(evaluator: _Evaluator, case: Mapping[str, Any], place: Value
     if reader is None:
         hint = _REFUSED.get(evaluator.name)
         hint = hint or did_you_mean(evaluator.name, _READERS) or "write a check in Python: python: module:function"
-        _once(at, f"the evaluator '{evaluator.name[:60]}' has no counterpart", hint)
+        _once(at, "suite.no-counterpart", f"the evaluator '{evaluator.name[:60]}' has no counterpart", hint)
         return None
     unknown = [key for key in evaluator.arguments if key not in _PARAMETERS[evaluator.name]]
     if unknown:
-        _once(at, f"{evaluator.name} has no argument '{unknown[0][:60]}'", None)
+        _once(at, "suite.unknown-key", f"{evaluator.name} has no argument '{unknown[0][:60]}'", None)
         return None
     check = reader(evaluator.arguments, case, at)
     return None if check is None else (_name(evaluator), check)
@@ -203,10 +207,10 @@ def _name(evaluator: _Evaluator) -> str:
     return named if isinstance(named, str) else evaluator.name
 
 
-def _once(place: ValueCursor, text: str, hint: str | None) -> None:
+def _once(place: ValueCursor, code: str, text: str, hint: str | None) -> None:
     """Note a problem of an evaluator once, although every case has it."""
     if not any(one.path == place.path and one.text == text for one in place.problems):
-        place.refuse(text, hint)
+        place.refuse(code, text, hint)
 
 
 _Reader = Callable[[Mapping[str, Any], Mapping[str, Any], ValueCursor], Any]
@@ -221,7 +225,7 @@ def _equality_check(value: Any) -> Any:
 
 def _equals(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:
     if arguments.get("value") is None:
-        _once(place, "Equals without a value", None)
+        _once(place, "suite.missing-key", "Equals without a value", None)
         return None
     return _equality_check(arguments["value"])
 
@@ -236,7 +240,7 @@ def _contains(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCu
     if isinstance(value, int) and not isinstance(value, bool) and arguments.get("as_strings") is True:
         value = str(value)
     if not isinstance(value, str):
-        _once(place, "Contains looks for text here: an answer is text", "quote the value")
+        _once(place, "suite.wrong-type", "Contains looks for text here: an answer is text", "quote the value")
         return None
     check = {"contains": value, "exact": True, "part": True}
     return check if arguments.get("case_sensitive", True) is True else {**check, "any_case": True}
@@ -245,7 +249,7 @@ def _contains(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCu
 def _max_duration(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:
     seconds = arguments.get("seconds")
     if isinstance(seconds, bool) or not isinstance(seconds, int | Decimal):
-        _once(place, "MaxDuration wants a number of seconds", None)
+        _once(place, "suite.wrong-type", "MaxDuration wants a number of seconds", None)
         return None
     return {"latency_ms": {"at_most": seconds * _MILLISECONDS}}
 
@@ -253,13 +257,15 @@ def _max_duration(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Val
 def _llm_judge(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:
     rubric = arguments.get("rubric")
     if not isinstance(rubric, str) or not rubric.strip():
-        _once(place, "an LLMJudge without a rubric", None)
+        _once(place, "suite.missing-key", "an LLMJudge without a rubric", None)
     elif arguments.get("assertion") is False:
-        _once(place, "an LLMJudge that only gives a score judges nothing", "leave `assertion` as it is")
+        message = "an LLMJudge that only gives a score judges nothing"
+        _once(place, "suite.no-check", message, "leave `assertion` as it is")
     elif not _is_output(arguments.get("assertion", {})):
-        _once(place, "wanted an assertion such as {evaluation_name: kind}", None)
+        _once(place, "suite.wrong-type", "wanted an assertion such as {evaluation_name: kind}", None)
     elif arguments.get("include_expected_output") is True:
-        _once(place, "a judge here does not see the expected output", "write it into the rubric")
+        message = "a judge here does not see the expected output"
+        _once(place, "suite.no-counterpart", message, "write it into the rubric")
     else:
         return {"judge": rubric}
     return None

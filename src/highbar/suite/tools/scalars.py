@@ -40,7 +40,7 @@ def odd_scalars(text: str, tool: str, file: str) -> list[Problem]:
                 mark: Any = event.start_mark
                 message = f"{tool} reads the unquoted {shown(event.value)} as {other}"
                 hint = f'quote it if it is text: "{event.value[:40]}"'
-                found.append(Problem(message, file, mark.line + 1, mark.column + 1, hint))
+                found.append(Problem("yaml.unquoted", message, file, mark.line + 1, mark.column + 1, hint))
     except yaml.YAMLError:
         return []
     return found

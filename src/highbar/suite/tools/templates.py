@@ -38,7 +38,9 @@ def fill_template(
         name = _NAME.match(text, tag.start())
         if name is None or name[1] in _WORDS:
             hint = "templates are filled in by name only, as in {{name}}: no filters, no tags, no expressions"
-            place.refuse(f"found {shown(text[tag.start() : tag.start() + 40])} in a template", hint)
+            place.refuse(
+                "suite.no-counterpart", f"found {shown(text[tag.start() : tag.start() + 40])} in a template", hint
+            )
             return None
         value = _value(name[1], variables, place if test is None else test.at("vars"))
         if value is None:
@@ -52,12 +54,18 @@ def _value(name: str, variables: Mapping[str, Any], place: ValueCursor) -> str |
     if name not in variables:
         known = ", ".join(list(variables)[:10])
         hint = f"the variables are {known}" if known else "there are no variables"
-        place.refuse(f"there is no variable '{name[:60]}': promptfoo would put nothing there", hint)
+        place.refuse(
+            "suite.no-counterpart", f"there is no variable '{name[:60]}': promptfoo would put nothing there", hint
+        )
         return None
     value = variables[name]
     text = js_text(value)
     if text is None:
-        place.refuse(f"the variable '{name[:60]}' is {shown(value)}, which has no text of its own", "write it as text")
+        place.refuse(
+            "suite.no-counterpart",
+            f"the variable '{name[:60]}' is {shown(value)}, which has no text of its own",
+            "write it as text",
+        )
     return text
 
 

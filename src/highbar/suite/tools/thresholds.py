@@ -24,15 +24,23 @@ def enough(parts: Sequence[Weighted], threshold: Fraction, place: ValueCursor) -
     """
     total = sum((weight for _, weight in parts), Fraction(0))
     if len(parts) > MOST_PARTS:
-        place.refuse(f"a threshold over more than {MOST_PARTS} assertions", "split the test")
+        place.refuse("suite.no-counterpart", f"a threshold over more than {MOST_PARTS} assertions", "split the test")
     elif threshold <= 0:
-        place.refuse("every score reaches this threshold: nothing could fail", "leave the threshold out")
+        place.refuse(
+            "suite.no-counterpart", "every score reaches this threshold: nothing could fail", "leave the threshold out"
+        )
     elif threshold > 1:
-        place.refuse("no score reaches this threshold: nothing could pass", "a threshold is at most 1")
+        place.refuse(
+            "suite.no-counterpart", "no score reaches this threshold: nothing could pass", "a threshold is at most 1"
+        )
     else:
         weights = [weight for _, weight in parts]
         if _rounding_decides(weights, threshold):
-            place.refuse("rounding decides whether this threshold is reached", "choose one that no sum of weights hits")
+            place.refuse(
+                "suite.no-counterpart",
+                "rounding decides whether this threshold is reached",
+                "choose one that no sum of weights hits",
+            )
             return None
         chosen = _smallest(weights, total * threshold)
         options = [joined_checks([parts[index][0] for index in choice]) for choice in chosen]
