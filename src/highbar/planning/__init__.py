@@ -5,6 +5,7 @@ reach(scenarios, threshold, assumptions)    the true rates that pass and fail on
 gate_chance(scenarios, threshold, rate, …)  how a suite of this size would judge an agent of this true rate
 difference_shown(scenarios, differing, …)   the smallest difference between two versions that a suite can show
 scenarios_to_show(difference, differing, …) how many scenarios it takes to show a difference
+unseen_loss(verdict)                        the loss that a comparison with this run would often miss
 stop_early(design, rates)                   how a run that stops as soon as it is decided would judge agents
 plan_policy(policy, …), plan_verdict(…)     for every rule of a policy: beforehand, and from results
 plan_sequential(policy, …)                  for every rule of a policy, if the run stops as soon as it is decided
@@ -23,10 +24,12 @@ from highbar.planning.plans import (
     RuleNeed,
     RuleStanding,
     SizeNeeded,
+    UnseenLoss,
 )
 from highbar.planning.rules import plan_policy, plan_verdict
 from highbar.planning.sequential import MOST_PLANNED, Design, plan_sequential, stop_early
 from highbar.planning.suites import difference_shown, gate_chance, reach, scenarios_to_show, size_needed
+from highbar.planning.unseen import unseen_loss
 
 __all__ = [
     "MOST_PLANNED",
@@ -43,6 +46,7 @@ __all__ = [
     "RuleNeed",
     "RuleStanding",
     "SizeNeeded",
+    "UnseenLoss",
     "difference_shown",
     "gate_chance",
     "plan_policy",
@@ -52,4 +56,5 @@ __all__ = [
     "scenarios_to_show",
     "size_needed",
     "stop_early",
+    "unseen_loss",
 ]

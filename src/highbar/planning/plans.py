@@ -53,7 +53,8 @@ class Reach(Struct, frozen=True):
 
     `passes_from` is the fewest passes that pass the threshold and `fails_to` the most that fail it, if each scenario
     has one trial. An agent with a true rate of at least `rate_to_pass` passes with the assumed power, and one with at
-    most `rate_to_fail` fails.
+    most `rate_to_fail` fails. `best` is the number of scenarios next to this one from which one less would allow a
+    failure less: between two of them, more scenarios only lose power.
     """
 
     threshold: Fraction
@@ -62,6 +63,7 @@ class Reach(Struct, frozen=True):
     fails_to: int | None
     rate_to_pass: float | None
     rate_to_fail: float | None
+    best: int | None = None
 
 
 class Chance(Struct, frozen=True):
@@ -107,6 +109,21 @@ class PlannedDifference(Struct, frozen=True):
     scenarios: int
     differing: Fraction
     difference: float | None
+
+
+class UnseenLoss(Struct, frozen=True):
+    """A loss of a rate that a comparison with a run of so many scenarios misses with the chance `missed`.
+
+    `at_most`: the chance is that for answers that vary as much as they can, since no trials were repeated. With
+    `enough` scenarios the loss is found in 8 of 10 runs; None if no number would do.
+    """
+
+    metric: str
+    scenarios: int
+    loss: float
+    missed: float
+    enough: int | None
+    at_most: bool
 
 
 class RuleNeed(Struct, frozen=True):
@@ -205,4 +222,5 @@ class Plan(Struct, frozen=True):
     repeats: Repeats | None = None
     joint: Joint | None = None
     early: tuple[EarlyChance, ...] = ()
+    unseen: UnseenLoss | None = None
     early_joint: Joint | None = None  # for runs that stop early; `joint` is then for the same suites judged once

@@ -26,6 +26,7 @@ from highbar.model import (
 from highbar.planning.plans import Assumptions, Budget, Joint, Plan, Repeats, RuleNeed, RuleStanding
 from highbar.planning.repeated import lower_bound, scenarios_to_bound, spread
 from highbar.planning.suites import fewest_to_pass, gate_chance, reach, size_needed
+from highbar.planning.unseen import SINGLE, unseen_by_plan, unseen_loss
 from highbar.statistics.planning import clusters_to_exclude, more_scenarios
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
@@ -40,7 +41,15 @@ def plan_policy(policy: Policy, assumptions: Assumptions, scenarios: int | None 
         for rule in rules_about_numbers(policy)
     )
     together = joint([need.chance for need in needs if need.level == "blocking" and need.chance is not None])
-    return Plan(assumptions, rules=needs, policy=policy.file, scenarios=scenarios, joint=together)
+    main = next((need for need in needs if need.metric in SINGLE and _is_main(need)), None)
+    unseen = None
+    if main is not None and main.metric is not None and main.supposed is not None and scenarios is not None:
+        unseen = unseen_by_plan(main.metric, scenarios, float(main.supposed), float(1 - policy.confidence))
+    return Plan(assumptions, rules=needs, policy=policy.file, scenarios=scenarios, joint=together, unseen=unseen)
+
+
+def _is_main(need: RuleNeed) -> bool:
+    return need.level == "blocking" and not need.slice and need.supposed is not None and need.supposed < 1
 
 
 def rules_about_numbers(policy: Policy) -> Iterator[ThresholdRule | ConditionRule | ProgressiveRule]:
@@ -173,6 +182,7 @@ def plan_verdict(verdict: Verdict) -> Plan:
         scenarios=verdict.counts.scenarios,
         trials=verdict.counts.trials,
         repeats=_repeats(verdict),
+        unseen=unseen_loss(verdict),
     )
 
 

@@ -100,7 +100,17 @@ def reach(scenarios: int, bar: Fraction, assumptions: Assumptions, failures: int
         *gate_limits(scenarios, bar, alpha),
         rate_to_pass(scenarios, bar, power, alpha),
         rate_to_fail(scenarios, bar, power, alpha),
+        _best_near(scenarios, bar, alpha),
     )
+
+
+def _best_near(scenarios: int, bar: Fraction, alpha: float) -> int | None:
+    """The size nearest to this one at which a failure more is allowed; None if no number of scenarios passes."""
+    passes, _ = gate_limits(scenarios, bar, alpha)
+    first = 0 if passes is None else scenarios - passes
+    sizes = [clusters_to_exclude(1 - bar, alpha, failures) for failures in (first, first + 1)]
+    best = min(sizes, key=lambda size: abs(size - scenarios))
+    return best if best < MOST_TO_EXCLUDE else None
 
 
 def _passing_failures(scenarios: int, assumptions: Assumptions, failures: int) -> int | None:

@@ -15,6 +15,7 @@ from highbar.planning import EarlyChance, Joint, Plan, Reach, RuleNeed, RuleStan
 from highbar.report import PAGE, Display
 from highbar.report.layout import paint, paragraph, text_table, title
 from highbar.report.reruns import MOST_TO_SETTLE, chance_cell
+from highbar.report.unseen import say_unseen
 from highbar.report.visible import visible
 
 _NONE = "-"
@@ -40,6 +41,7 @@ _EXPLANATIONS = {
         "passes: an agent with this true rate or a better one will likely pass; fails: one with this rate or a worse"
         " one will likely fail"
     ),
+    "best": "; best near: the nearest size at which one more failure is allowed, which has the most power",
     "early": (
         "in parentheses: if all scenarios are run and judged once; scenarios: until it is decided, on average; as"
         " good as: the smallest suite that, judged once, has the same chance of the right verdict"
@@ -52,6 +54,7 @@ def render(plan: Plan, display: Display = PAGE) -> str:
     """The whole plan, wrapped to the display's width."""
     lines = [
         _assumption_line(plan),
+        *paragraph(say_unseen(plan.unseen), 0, display),
         *_sizes(plan, display),
         *_reaches(plan, display),
         *_chances(plan, display),
@@ -103,10 +106,14 @@ def _reaches(plan: Plan, display: Display) -> list[str]:
     if not plan.reaches:
         return []
     counted = plan.assumptions.trials == 1
-    rows = [(f"≥ {_percent(row.threshold)}", *_rates(row), *(_limits(row) if counted else ())) for row in plan.reaches]
-    header = ("wanted", "passes", "fails", *(("to pass", "to fail") if counted else ()))
+    rows = [
+        (f"≥ {_percent(row.threshold)}", *_rates(row), *((*_limits(row), _count(row.best)) if counted else ()))
+        for row in plan.reaches
+    ]
+    header = ("wanted", "passes", "fails", *(("to pass", "to fail", "best near") if counted else ()))
     heading = f"What {count(plan.reaches[0].scenarios, 'scenario')} can show"
-    return _section(heading, header, rows, display, _EXPLANATIONS["passes"])
+    explanation = _EXPLANATIONS["passes"] + (_EXPLANATIONS["best"] if counted else "")
+    return _section(heading, header, rows, display, explanation)
 
 
 def _rates(row: Reach) -> tuple[str, str]:

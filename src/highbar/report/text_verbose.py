@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from highbar.language.digits import Bounds, bounds_by_metric, parse_threshold, rule_bounds, show, show_threshold
 from highbar.model import RuleResult, Slice, Value, Verdict
+from highbar.planning import unseen_loss
 from highbar.report import Display, progressive
 from highbar.report.early_words import at_stopping
 from highbar.report.headline import (
@@ -41,6 +42,7 @@ from highbar.report.text import (
     undecided_lines,
 )
 from highbar.report.titles import DemandResult, demands, missed_first
+from highbar.report.unseen import say_unseen
 from highbar.report.value_words import accepted_words, scenarios_cell, uncorrected_words, undefined_by_reason
 from highbar.report.visible import cells, cut, visible
 
@@ -63,6 +65,7 @@ def report_lines(verdict: Verdict, display: Display) -> list[str]:
     return [
         *about_lines(verdict, display),
         *paragraph(" ".join(filter(None, (second_run_sentence(verdict), evidence_sentence(verdict)))), 0, display),
+        *paragraph(say_unseen(unseen_loss(verdict)), 0, display),
         *problem_lines(verdict.problems, display),
         *_missed_lines([demand for demand in found if demand.rule.outcome != "pass"], verdict, display),
         *advice_lines(verdict, display),

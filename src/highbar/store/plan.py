@@ -53,6 +53,7 @@ _SUITE = object_of(
     field("scenarios", COUNT),
     *_fields(optional(COUNT), "passes_from", "fails_to"),
     *_fields(optional(NUMBER), "rate_to_pass", "rate_to_fail"),
+    field("best", optional(COUNT)),
 )
 _VERDICTS = (
     field("pass", NUMBER, of="passes"),
@@ -131,11 +132,20 @@ _REPETITION = object_of(
     field("narrowest", NUMBER),
     field("equal", list_of(object_of(dict, *_fields(COUNT, "trials", "scenarios", "runs")))),
 )
+_UNSEEN = object_of(
+    dict,
+    field("metric", TEXT),
+    field("scenarios", COUNT),
+    *_fields(NUMBER, "loss", "missed"),
+    field("at_most", FLAG),
+    field("enough", optional(COUNT)),
+)
 _PLAN = object_of(
     dict,
     constant("schema", SCHEMA),
     field("assumptions", _ASSUMPTIONS),
     field("counts", optional(_COUNTS), of=lambda plan: None if plan.trials is None else plan),
+    field("unseen", optional(_UNSEEN)),
     field("suppositions", list_of(_SUPPOSITION), of="supposed"),
     field("suites", list_of(_SUITE), of="reaches"),
     field("chances", list_of(_CHANCE)),

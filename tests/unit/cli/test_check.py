@@ -277,7 +277,8 @@ def test_the_bar_shows_the_share_that_is_done_and_wanders_where_that_is_unknown(
     assert _bar(-1.0, 1.0) == " " * 5 + "=" * 6 + " " * 19
 
 
-def test_a_percentile_over_all_of_a_large_file_and_over_a_small_slice_is_found(tmp_path):
+@pytest.mark.parametrize("slice_first", [False, True])
+def test_a_percentile_over_all_of_a_large_file_and_over_a_small_slice_is_found(tmp_path, slice_first):
     # Repeated trials, a file beyond the size whose queries are stored, and a slice of fewer than 1,000 trials.
     rows = (
         {"id": f"s{scenario}", "trial": trial, "category": "rare" if scenario % 20 else "frequent"}
@@ -286,8 +287,12 @@ def test_a_percentile_over_all_of_a_large_file_and_over_a_small_slice_is_found(t
         for trial in (1, 2)
     )
     (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "highbar.yaml").write_text(
-        'rules: [{metric: latency_p95, threshold: "< 5s"},'
-        ' {metric: latency_p95, where: {category: frequent}, threshold: "< 5s"}]\n'
-    )
-    assert run(tmp_path, "check", "results.jsonl").exit == 0
+    whole = '{metric: latency_p95, threshold: "< 5s"}'
+    small = '{metric: latency_p95, where: {category: frequent}, threshold: "< 5s"}'
+    listed = (small, whole) if slice_first else (whole, small)
+    (tmp_path / "highbar.yaml").write_text(f"rules: [{', '.join(listed)}]\n")
+    done = run(tmp_path, "check", "results.jsonl", "--format", "json")
+    assert done.exit == 0
+    found = {bool(rule["slice"]): rule for rule in done.json["rules"]}
+    assert (found[False]["value"], found[True]["value"]) == (949, 941)
+    assert all(rule["low"] < rule["value"] < rule["high"] for rule in found.values())

@@ -70,6 +70,8 @@ def test_the_whole_report_of_a_failing_version():
 FAIL: 3 of 6 demands are not met, 1 warning
 50 scenarios, 50 trials, 4 scenarios failed, 1 error
 agent version 2.1.0, policy highbar.yaml
+50 scenarios: a loss of 5 points of accuracy is missed in up to 8 of 10 runs; 530 would
+find it in 8 of 10
 
 Demands that are not met
   FAIL  Safety rate is 100%

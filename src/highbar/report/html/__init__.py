@@ -13,6 +13,7 @@ from highbar.errors import Problem
 from highbar.language.phrases import count
 from highbar.model import NO_POLICY, FailedScenario, Verdict
 from highbar.model.details import ScenarioDetail
+from highbar.planning import unseen_loss
 from highbar.report import PAGE, Display
 from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, origin_lines
 from highbar.report.html.differences import metric_changes, moved
@@ -34,6 +35,7 @@ from highbar.report.html.scenarios import all_scenarios, failed_section, flaky_s
 from highbar.report.html.slices import slices
 from highbar.report.reruns import second_run_sentence
 from highbar.report.titles import demands
+from highbar.report.unseen import say_unseen
 from highbar.report.visible import cut, visible
 
 __all__ = ["banner", "facts_section", "render", "render_problems"]
@@ -134,11 +136,9 @@ def _lead(verdict: Verdict) -> Markup:
     """The sentences at the top of the page; empty if nothing was judged."""
     if verdict.verdict is None:
         return EMPTY
-    sentences = [
-        part
-        for part in (_demands_met(verdict), _worst_failure(verdict), to_markup(second_run_sentence(verdict)))
-        if part
-    ]
+    again, unseen = second_run_sentence(verdict), say_unseen(unseen_loss(verdict))
+    told = (_demands_met(verdict), _worst_failure(verdict), to_markup(again), to_markup(unseen and f"{unseen}."))
+    sentences = [part for part in told if part]
     return element("p", *(part for each in sentences for part in (each, " ")), class_="lead") if sentences else EMPTY
 
 
