@@ -13,8 +13,8 @@ from highbar import catalogue, measure
 from highbar.changes.paired_runs import UNBOUNDED, PairedRuns
 from highbar.changes.pairing import Pairs
 from highbar.changes.record_sums import Computed, RecordSums, sums_of
+from highbar.measure.doubts import Weighed, doubt_of_classes
 from highbar.measure.parts import Node, of_metric, parts_of, ratios
-from highbar.measure.weight_classes import Weighed, doubt_of_classes
 from highbar.model import Doubt, Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
 from highbar.model.number import Number

@@ -14,7 +14,7 @@ from highbar.changes.record_sums import sums_of
 from highbar.errors import InputError
 from highbar.load import run_folders
 from highbar.load.results import Results
-from highbar.measure.weight_classes import Weighed
+from highbar.measure.doubts import Weighed
 from highbar.model import Policy, Source, Trial
 from highbar.model.baseline import Baseline, Scoring
 from highbar.model.comparison import Side

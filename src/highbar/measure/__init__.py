@@ -3,7 +3,7 @@
 needs               a policy and the columns of the results → which sums the engine must compute
 values              the sums of a group → its metrics, as `Measured`
 parts, scores       a formula → the ratios and percentiles in it; a score → what each of its terms adds
-intervals           the bounds of a formula's value, and whether they are known to hold
+intervals, doubts   the bounds of a formula's value, and whether they are known to hold
 undefined           why a metric is undefined
 unjudged            whether a rule has no value only because trials were not judged
 between             what a formula can be between the worst and the best of undecided trials

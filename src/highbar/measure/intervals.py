@@ -1,9 +1,9 @@
 """The bounds of a formula's value, from sums: `low` and `high`, each at the policy's confidence.
 
-A single share has the pseudo-cluster Beta bound, and so has a ratio whose sums have limits. Any other ratio has the
-jackknife, corrected for skewness. A percentile has the values at the bounds of the share below it. A formula of several
-parts that all pull the same way is at its worst when all of them are, so breaking a trial never improves it. If parts
-pull against each other, they are combined through the gradient with their correlation (MOVER).
+A share has the pseudo-cluster Beta bound, and so have a sum of shares and a ratio whose sums have limits. Any other
+ratio has the jackknife, corrected for skewness. A percentile has the values at the bounds of the share below it. Any
+other formula whose parts all pull the same way is at its worst when all of them are, so breaking a trial never improves
+it. If parts pull against each other, they are combined through the gradient with their correlation (MOVER).
 
 For some formulas no interval is known to hold (`bench/coverage.py` has the measurements). Sums without a limit (cost,
 tokens) may miss a scenario that costs more than all others. Weights may correlate with difficulty: the bound for that
@@ -16,11 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import combinations
 
 from highbar.columns import BOUNDED, EXTRA, recorded_column
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, derivative
-from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING, STEPS
+from highbar.measure.doubts import doubt_of_weights
+from highbar.measure.limits import ROUNDING, STEPS
 from highbar.measure.parts import (
     Node,
     Part,
@@ -30,18 +32,20 @@ from highbar.measure.parts import (
     divisors,
     fixed_totals,
     goodness,
+    is_given,
     is_share,
     is_weighted,
     parts_of,
     per_scenario,
-    unweighted,
+    shares_in_sum,
+    weights_differ,
 )
 from highbar.measure.undefined import limit_of
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
-from highbar.model.reduction import Group, Rank
+from highbar.model.reduction import Group
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
-from highbar.statistics.bounds import MOST_UNEQUAL, Sums, effective_clusters, share_bounds
-from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
+from highbar.statistics.bounds import MOST_UNEQUAL, effective_clusters, share_bounds
+from highbar.statistics.composite import Addend, BoundedTerm, CrossSums, bounds_of_sum, combine, correlation
 from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
 from highbar.statistics.trials import TrialNoise, noisy_suite_bounds
@@ -50,6 +54,8 @@ UNBOUNDED = Interval(-math.inf, math.inf)
 Limits = tuple[Fraction, Fraction]
 """The smallest and the largest value that a scenario can have in a column."""
 EarlierNoise = Callable[[Ratio], TrialNoise | None]
+COUNTED: Limits = (Fraction(1), Fraction(1))
+"""The limits of a number of scenarios."""
 
 
 class FormulaBounds:
@@ -78,15 +84,23 @@ class FormulaBounds:
 
     def of(self, formula: Node) -> Interval:
         """The bounds of a formula's value."""
-        return self._of(formula)[1]
+        return self.value_and_bounds(formula)[1]
+
+    def limits_of_mean(self, ratio: Ratio) -> Limits | None:
+        """The least and the most that any run could measure, for a mean over the same scenarios; None for others."""
+        if is_share(ratio):
+            return (Fraction(0), Fraction(1)) if is_given(ratio) else None
+        (low, high), under = self._single_limits(ratio) or ((0, 0), None)
+        factor = ratio.z[0][1] / ratio.d[0][1]
+        return (factor * low, factor * high) if under == COUNTED else None
 
     def doubt(self, formula: Node) -> Doubt | None:
         """The first reason to doubt the interval of a formula; None if there is none."""
         found = (self._doubt_of_part(part) for part in parts_of(formula))
         return next((one for one in found if one is not None), None)
 
-    def _of(self, node: Node) -> tuple[float, Interval]:
-        """The value of a node and its bounds."""
+    def value_and_bounds(self, node: Node) -> tuple[float, Interval]:
+        """The value of a node in floats, and its bounds."""
         if isinstance(node, Fraction):
             return float(node), Interval(float(node), float(node))
         if isinstance(node, Ratio | Percentile):
@@ -101,7 +115,7 @@ class FormulaBounds:
     def _of_choice(self, node: Operation[Part | Size]) -> tuple[float, Interval]:
         """A min or max: each end is the smallest or largest of the operands' ends."""
         choose = min if node.operator == "min" else max
-        known = [self._of(operand) for operand in node.operands]
+        known = [self.value_and_bounds(operand) for operand in node.operands]
         ends = [interval for _, interval in known]
         return choose(value for value, _ in known), Interval(choose(e.low for e in ends), choose(e.high for e in ends))
 
@@ -149,28 +163,23 @@ class FormulaBounds:
 
     def _within_limits(self, ratio: Ratio) -> Interval | None:
         """The bounds of a ratio of two columns that both have limits; None for anything else."""
+        found = self._single_limits(ratio)
+        if found is None:
+            return None
+        return self._mean(ratio, found[0]) if found[1] == COUNTED else self._ratio_of(ratio, *found)
+
+    def _single_limits(self, ratio: Ratio) -> tuple[Limits, Limits] | None:
+        """The limits of the columns above and below; None if there are several, or one has none."""
         if len(ratio.z) > 1 or len(ratio.d) > 1 or ratio.z[0][1] <= 0 or ratio.d[0][1] <= 0:
             return None
         limits, under = self._limits(ratio.z[0][0]), self._limits(ratio.d[0][0])
-        if limits is None or under is None or limits[0] == limits[1]:
-            return None
-        if under[0] == under[1] == 1:
-            return self._mean(ratio, limits)
-        return self._ratio_of(ratio, limits, under)
+        return None if limits is None or under is None or limits[0] == limits[1] else (limits, under)
 
     def _mean(self, ratio: Ratio, limits: Limits) -> Interval | None:
         """The bounds of a mean of values between two ends."""
-        # Shifted and scaled to 0 to 1, the mean is a share, and has the bounds of one.
-        (low, high), sums = limits, self.group.ratios[ratio].sums
-        factor, divisor = ratio.z[0][1], ratio.d[0][1]
-        z, zz, zd = Fraction(sums.z) / factor, Fraction(sums.zz) / factor**2, Fraction(sums.zd) / (factor * divisor)
-        d, dd = Fraction(sums.d) / divisor, Fraction(sums.dd) / divisor**2
-        width = high - low
-        squares = (zz - 2 * low * zd + low * low * dd) / width**2
-        within = Sums(sums.clusters, d, (z - low * d) / width, squares, (zd - low * dd) / width, dd)
-        bounds = share_bounds(within, self.alpha)
-        scale = float(factor / divisor)
-        return bounds and Interval(*(scale * (float(low) + end * float(width)) for end in bounds))
+        low, high = (ratio.z[0][1] / ratio.d[0][1] * end for end in limits)
+        bounds = share_bounds(self.group.ratios[ratio].sums.between(low, high), self.alpha)
+        return bounds and Interval(*(float(low) + end * float(high - low) for end in bounds))
 
     def _ratio_of(self, ratio: Ratio, limits: Limits, under: Limits) -> Interval | None:
         """The bounds of one sum over another, if each goes from 0 to a limit; else None."""
@@ -180,8 +189,8 @@ class FormulaBounds:
             return None
         most, most_below = limits[1] * ratio.z[0][1], under[1] * ratio.d[0][1]
         parts = BoundedRatio(
-            _scale(self.group.ratios[above].sums, most),
-            _scale(self.group.ratios[below].sums, most_below),
+            self.group.ratios[above].sums.over(most),
+            self.group.ratios[below].sums.over(most_below),
             Fraction(cross.zz) / (most * most_below),
         )
         scale = float(most / most_below)
@@ -195,7 +204,7 @@ class FormulaBounds:
         if self.ends is None:
             return None
         if counts_scenarios(term):
-            return Fraction(1), Fraction(1)
+            return COUNTED
         if term.column in BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
             return Fraction(0), Fraction(1)
         ends = self.ends.get(recorded_column(term.column))
@@ -210,7 +219,11 @@ class FormulaBounds:
 
     def _doubt_of_part(self, part: Part) -> Doubt | None:
         if isinstance(part, Percentile):
-            return doubt_of_trials(self.group.ranks[part])
+            # The trials of a percentile may not be a sample of all trials.
+            rank = self.group.ranks[part]
+            counts = f"scenarios have from {rank.fewest} to {rank.most} trials, and if these differ more than threefold"
+            uneven = rank.most > MOST_UNEQUAL * rank.fewest
+            return Doubt("trials", f"{counts} no interval is known to hold") if uneven else None
         if not is_share(part):
             return self._doubt_of_sums(part)
         if not self.trial_noise and is_weighted(part) and weights_differ(part, self.group):
@@ -257,13 +270,15 @@ class FormulaBounds:
     def _of_several_parts(self, node: Node) -> tuple[float, Interval]:
         """A node of several parts: the intervals of its pieces, combined through the gradient."""
         pieces = distinct_pieces(node)
-        known = {piece: self._of(piece) for piece in pieces}
+        known = {piece: self.value_and_bounds(piece) for piece in pieces}
         values = {piece: value for piece, (value, _) in known.items()}
         values |= {fixed: self._at(fixed, {}) for fixed in fixed_totals(node)}
         value = self._at(node, values)
         together = self._together(node, known, values)
         if together is not None:
-            return value, together
+            summed = self._of_sum(node) or together
+            low, high = max(together.low, summed.low), min(together.high, summed.high)
+            return value, Interval(min(low, value), max(high, value))
         terms, parts, signs = [], [], []
         for piece in pieces:
             low, high = known[piece][1]
@@ -305,6 +320,20 @@ class FormulaBounds:
         low, high = corners
         return Interval(low, high) if low <= self._at(node, values) <= high else None
 
+    def _of_sum(self, node: Node) -> Interval | None:
+        """The bounds of a sum of several shares, by what each scenario adds to it, and of its rest; None for others."""
+        shares, rest = shares_in_sum(node)
+        if len(shares) < 2 or self.trial_noise:
+            return None
+        totals = [self.group.ratios[share] for share in shares]
+        addends = [Addend(factor, one.sums, one.largest) for factor, one in zip(shares.values(), totals, strict=True)]
+        crosses = {(i, j): self._cross(first, second) for (i, first), (j, second) in combinations(enumerate(shares), 2)}
+        known = {pair: cross for pair, cross in crosses.items() if cross is not None}
+        if len(known) < len(crosses) or not all(one.sums.d for one in totals):
+            return None
+        found, others = bounds_of_sum(addends, known, self.alpha), self.of(rest)
+        return Interval(found.low + others.low, found.high + others.high)
+
     def _goodness(self, piece: Node) -> int:
         """Whether a piece rises (1) or falls (-1) as the results get better; 0 if unknown."""
         parts = parts_of(piece)
@@ -329,10 +358,7 @@ class FormulaBounds:
         if first == second:
             return float(sign)
         same_sign = 1.0 if one.gradient * two.gradient >= 0 else -1.0
-        cross = self.group.crosses.get((first, second))
-        turned = self.group.crosses.get((second, first))
-        if cross is None and turned is not None:
-            cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
+        cross = self._cross(first, second)
         # Unknown: assume the correlation that makes the interval widest.
         if cross is None:
             return same_sign
@@ -342,6 +368,14 @@ class FormulaBounds:
         units = min(sums.clusters, others.clusters)
         always_same = abs(found) > 1 - ROUNDING and found * same_sign < 0
         return found * units / (units + 1) if always_same else found
+
+    def _cross(self, first: Ratio, second: Ratio) -> CrossSums | None:
+        """The products of two ratios; None if they were not summed."""
+        cross = self.group.crosses.get((first, second))
+        turned = self.group.crosses.get((second, first))
+        if cross is None and turned is not None:
+            cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
+        return cross
 
     def _at(self, node: Node, values: Mapping[Node, float]) -> float:
         """The value of a node as a float, with `values` for some of the nodes inside."""
@@ -354,43 +388,6 @@ class FormulaBounds:
             return self._value(inner) if isinstance(inner, Ratio | Percentile) else None
 
         return operations.value(node, known)
-
-
-def weights_differ(ratio: Ratio, group: Group) -> bool:
-    """Whether the weights make a difference: without them, the units would have other shares of the total."""
-    weighted = group.ratios[ratio]
-    if not weighted.sums.d:
-        return False
-    plain = group.ratios.get(unweighted(ratio))
-    if plain is None or not plain.sums.d:
-        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=ROUNDING)
-    scenarios, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
-    return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(scenarios, largest, strict=True))
-
-
-def doubt_of_weights(scenarios: float, share: float) -> Doubt | None:
-    """The doubt from weights, by the effective number of `scenarios` and the largest `share` of the weight."""
-    if share > HEAVY:
-        reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
-        return Doubt("weights", reason)
-    if scenarios < FEW_WEIGHTED:
-        below = f"below {FEW_WEIGHTED} no interval is known to hold"
-        return Doubt("weights", f"the weights leave the worth of {scenarios:.0f} scenarios, and {below}")
-    return None
-
-
-def doubt_of_trials(rank: Rank) -> Doubt | None:
-    """The doubt from unequal numbers of trials: those of a percentile may not be a sample of all trials."""
-    if rank.most <= MOST_UNEQUAL * rank.fewest:
-        return None
-    counts = f"scenarios have from {rank.fewest} to {rank.most} trials"
-    return Doubt("trials", f"{counts}, and if these differ more than threefold no interval is known to hold")
-
-
-def _scale(sums: Sums, most: Fraction) -> Sums:
-    """The sums of a column, divided by `most`, its largest possible value."""
-    z, zz, zd = (Fraction(number) for number in (sums.z, sums.zz, sums.zd))
-    return Sums(sums.clusters, sums.d, z / most, zz / most**2, zd / most, sums.dd)
 
 
 def rounded_end(end: float) -> float:

@@ -6,8 +6,9 @@ has only one part (`1 - normalized_latency`), its interval follows from that of 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from highbar import catalogue
 from highbar.columns import EXTRA, SHARES, WORSE_IF_HIGHER
 from highbar.language.formula import COLUMN_FUNCTIONS, fold, operations
 from highbar.language.formula.operations import Operation
+from highbar.measure.limits import ROUNDING
 from highbar.model import (
     Binary,
     Call,
@@ -34,8 +36,10 @@ from highbar.model import (
     Term,
     Where,
 )
+from highbar.model.reduction import Group
 from highbar.policy.directions import ImputedPart, helped_by_crashes
 from highbar.policy.metrics import measures_in
+from highbar.statistics.bounds import effective_clusters
 
 L = TypeVar("L")
 Part = Ratio | Percentile
@@ -219,6 +223,55 @@ def is_share(ratio: Ratio) -> bool:
     return counted and above.of == "sum" and (above.column in SHARES or repeated)
 
 
+def is_given(share: Ratio) -> bool:
+    """Whether the suite alone says what a share is of: scenarios, expectations, or positives. Answers cannot add to it.
+
+    Two runs of precision may happen to have as many predictions, but the next ones need not.
+    """
+    counted = {term.column for term, _ in share.d if not counts_scenarios(term)}
+    return counted <= {"expected"} or counted == {"tp", "fn"}
+
+
+def shares_in_sum(node: Node) -> tuple[Mapping[Ratio, Fraction], Node]:
+    """A formula as a sum: the given shares that it adds up, each with its factor, and a rest without any of them."""
+    factors: dict[Ratio, Fraction] = {}
+    others: list[tuple[Node, Fraction]] = []
+    for addend, factor in _addends(node, Fraction(1)):
+        if isinstance(addend, Ratio) and addend.z != addend.d and is_share(addend) and is_given(addend):
+            factors[addend] = factors.get(addend, Fraction(0)) + factor
+        else:
+            others.append((addend, factor))
+    elsewhere = {part for other, _ in others for part in parts_of(other)}
+    others += [(share, factor) for share, factor in factors.items() if share in elsewhere]
+    shares = {share: factor for share, factor in factors.items() if factor and share not in elsewhere}
+    rest: Node = Fraction(0)
+    for other, factor in others:
+        term: Node = other if factor == 1 else Operation("*", (factor, other))
+        rest = Operation("+", (rest, term)) if rest else term
+    return shares, rest
+
+
+def _addends(node: Node, factor: Fraction) -> Iterator[tuple[Node, Fraction]]:
+    """The terms that a formula adds up, each with its constant factor."""
+    if isinstance(node, Operation) and node.operator in ("+", "-"):
+        left, right = node.operands
+        yield from _addends(left, factor)
+        yield from _addends(right, factor if node.operator == "+" else -factor)
+    elif isinstance(node, Operation) and node.operator == "*" and isinstance(node.operands[0], Fraction):
+        yield from _addends(node.operands[1], factor * node.operands[0])
+    elif isinstance(node, Operation) and node.operator == "*" and isinstance(node.operands[1], Fraction):
+        yield from _addends(node.operands[0], factor * node.operands[1])
+    elif (
+        isinstance(node, Operation)
+        and node.operator == "/"
+        and isinstance(node.operands[1], Fraction)
+        and node.operands[1]
+    ):
+        yield from _addends(node.operands[0], factor / node.operands[1])
+    else:
+        yield node, factor
+
+
 def per_scenario(ratio: Ratio) -> tuple[Ratio, Ratio]:
     """The upper and the lower sum of a ratio, each divided by the number of scenarios that have the upper one."""
     (first, _), *_ = ratio.z
@@ -238,6 +291,18 @@ def unweighted(ratio: Ratio) -> Ratio:
 def is_weighted(ratio: Ratio) -> bool:
     """Whether the ratio uses the weights of the scenarios."""
     return any(term.weighted for term, _ in ratio.d)
+
+
+def weights_differ(ratio: Ratio, group: Group) -> bool:
+    """Whether the weights make a difference: without them, the units would have other shares of the total."""
+    weighted = group.ratios[ratio]
+    if not weighted.sums.d:
+        return False
+    plain = group.ratios.get(unweighted(ratio))
+    if plain is None or not plain.sums.d:
+        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=ROUNDING)
+    scenarios, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
+    return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(scenarios, largest, strict=True))
 
 
 def goodness(part: Part) -> int:

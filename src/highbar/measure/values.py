@@ -14,9 +14,9 @@ from highbar.columns import recorded_column
 from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, intervals, undefined, unjudged
+from highbar.measure.doubts import Weighed, doubt_of_classes
 from highbar.measure.needs import declared_range, difference, where_of
 from highbar.measure.parts import Node, is_share, measures_of, of_metric, parts_without_worse_end
-from highbar.measure.weight_classes import Weighed, doubt_of_classes
 from highbar.model import (
     Better,
     Call,

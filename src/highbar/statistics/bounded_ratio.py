@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.bounds import Sums, share_p_value
+from highbar.statistics.bounds import Sums, complement, share_p_value
 from highbar.statistics.interval import Interval, Real
 
 _CLOSE = 1e-13
@@ -63,7 +63,7 @@ def bounded_ratio_bounds(ratio: BoundedRatio, alpha: float) -> Interval:
         return math.log(max(share_p_value(whole.at(share), share), _LEAST) / alpha)
 
     def too_low(share: float) -> float:
-        return math.log(max(share_p_value(_complement(whole.at(share)), 1 - share), _LEAST) / alpha)
+        return math.log(max(share_p_value(complement(whole.at(share)), 1 - share), _LEAST) / alpha)
 
     low = _root_between(middle, 0.0, too_low) if ratio.above.z > 0 else 0.0
     high = _root_between(middle, 1.0, too_high)
@@ -97,12 +97,6 @@ def _times(number: Real, unit: int) -> int:
 
 def _as_ratio(share: float) -> float:
     return share / (1 - share) if 1 - share > _CLOSE else math.inf
-
-
-def _complement(sums: Sums) -> Sums:
-    """The sums with each score z replaced by d - z."""
-    d, z, zz, zd, dd = sums.d, sums.z, sums.zz, sums.zd, sums.dd
-    return Sums(sums.clusters, d, d - z, dd - 2 * zd + zz, dd - zd, dd)
 
 
 def _root_between(inside: float, outside: float, excess: Callable[[float], float]) -> float:

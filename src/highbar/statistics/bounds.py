@@ -77,6 +77,18 @@ class Sums(Struct, frozen=True):
             dd=self.dd - part.dd,
         )
 
+    def over(self, most: Fraction) -> Sums:
+        """The sums with each score divided by `most`, its largest possible value."""
+        z, zz, zd = (Fraction(number) for number in (self.z, self.zz, self.zd))
+        return Sums(self.clusters, self.d, z / most, zz / most**2, zd / most, self.dd)
+
+    def between(self, low: Fraction, high: Fraction) -> Sums:
+        """The sums with each score, a value from low·D to high·D, as a part of that range: the mean is then a share."""
+        d, z, zz, zd, dd = (Fraction(number) for number in (self.d, self.z, self.zz, self.zd, self.dd))
+        width = high - low
+        squares = (zz - 2 * low * zd + low * low * dd) / width**2
+        return Sums(self.clusters, d, (z - low * d) / width, squares, (zd - low * dd) / width, dd)
+
     @property
     def value(self) -> Fraction:
         """The share itself, ΣZ / ΣD."""
@@ -110,28 +122,46 @@ def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interv
     return Interval(min(low, value), max(high, value))
 
 
-def _least_low(sums: Sums, alpha: float, low: float) -> float:
+def _least_low(sums: Sums, alpha: float, low: float, pseudo: Real | None = None) -> float:
     """The smallest lower bound among all sums that broken trials can turn into these; `low` is the bound of these.
 
-    For equal weights. A broken trial can make the clusters more alike, and narrow the interval by more than the share
-    fell. Repairing t of the score (a cluster's weight is 1) adds at most 2t to ΣZ², which never exceeds ΣZ. Along that
-    line the bound falls at first, if at all, and then rises. So the first step tells, and one search finds the minimum.
+    For equal weights, or with `pseudo`, a weight that no cluster exceeds. A broken trial can make the clusters more
+    alike, and narrow the interval by more than the share fell. In the unit of that weight, repairing t of the score
+    adds at most 2t to ΣZ² and t to ΣZD, and ΣZ² never exceeds ΣZD. Along that line the bound falls at first, if at all,
+    and then rises. So the first step tells, and one search finds the minimum.
     """
-    weight, clusters = Fraction(sums.d) / sums.clusters, sums.clusters
-    z, zz = float(Fraction(sums.z) / weight), float(Fraction(sums.zz) / weight**2)
-    room = z - zz  # repaired by this much, all clusters score all or nothing; beyond it the bound rises
+    weight, clusters = Fraction(pseudo or Fraction(sums.d) / sums.clusters), sums.clusters
+    d, z = (float(Fraction(number) / weight) for number in (sums.d, sums.z))
+    zz, zd, dd = (float(Fraction(number) / weight**2) for number in (sums.zz, sums.zd, sums.dd))
+    room = zd - zz  # repaired by this much, all clusters score all or nothing; beyond it the bound rises
 
     def repaired(share: float) -> float:
-        """The lower bound as `_beta` computes it, but in floats; the pseudo-cluster has the common weight."""
+        """The lower bound as `_beta` computes it, but in floats."""
         score = z + share * room
-        mean = score / (clusters + 1)
-        squares = zz + 2 * share * room - 2 * mean * score + clusters * mean * mean
-        size = score * (1 - mean) * (clusters + 2) / (squares + mean * mean) - 1
+        mean = score / (d + 1)
+        squares = zz + 2 * share * room - 2 * mean * (zd + share * room) + mean * mean * dd
+        size = score * (1 - mean) * (d + 1) * (clusters + 2) / ((clusters + 1) * (squares + mean * mean)) - 1
         return beta_quantile(alpha, size * mean, size * (1 - mean)) if size > 0 else 0.0
 
     if room <= 0 or repaired(_FIRST_STEP) >= low:
         return low
     return min(low, _minimum(repaired, 0.0, 1.0))
+
+
+def monotone_bounds(sums: Sums, alpha: float, largest: Real) -> Interval:
+    """The bounds of a share of unequal clusters, neither of which a broken trial can raise.
+
+    `largest` is a weight that no cluster exceeds; the pseudo-cluster has it.
+    """
+    turned = complement(sums)
+    low, high = (_least_low(one, alpha, _low(one, alpha, largest), largest) for one in (sums, turned))
+    return Interval(low, 1 - high)
+
+
+def complement(sums: Sums) -> Sums:
+    """The sums with each score z replaced by d - z."""
+    d, z, zz, zd, dd = sums.d, sums.z, sums.zz, sums.zd, sums.dd
+    return Sums(sums.clusters, d, d - z, dd - 2 * zd + zz, dd - zd, dd)
 
 
 def _minimum(function: Callable[[float], float], start: float, stop: float) -> float:

@@ -1,19 +1,23 @@
-"""Bounds of a formula over several metrics, from the bounds and the correlation of its terms: MOVER.
+"""Bounds of a formula over several metrics.
 
-The distance from each term's value to the end of its own interval that hurts, times the formula's gradient, takes the
-place of a standard deviation (Zou & Donner 2008). So the bounds of the terms, exact ones near 0 and 1 included, carry
-over to the whole.
+A sum of shares over the same scenarios is itself a share: each scenario adds to it, by the factors, what it scored of
+what it could score. So it has the bounds of a share, whatever connects its terms. Scenarios that no term has seen fail
+are allowed for as in any share: one that fails in every term at once.
+
+Other formulas have bounds from those of their terms and their correlation: MOVER. The distance from each term's value
+to the end of its own interval that hurts, times the formula's gradient, takes the place of a standard deviation (Zou &
+Donner 2008). So the bounds of the terms, exact ones near 0 and 1 included, carry over to the whole.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.bounds import Sums
+from highbar.statistics.bounds import Sums, complement, monotone_bounds
 from highbar.statistics.interval import Interval, Real
 
 
@@ -44,6 +48,46 @@ def combine(value: float, terms: Sequence[BoundedTerm], correlations: Sequence[S
     low = _width([_distance(term, -1) for term in terms], terms, correlations)
     high = _width([_distance(term, 1) for term in terms], terms, correlations)
     return Interval(value - low, value + high)
+
+
+class Addend(Struct, frozen=True):
+    """A share in a sum of shares: its factor, its sums, and the largest weight of a cluster in them."""
+
+    factor: Fraction
+    sums: Sums
+    largest: Real
+
+
+def bounds_of_sum(addends: Sequence[Addend], crosses: Mapping[tuple[int, int], CrossSums], alpha: float) -> Interval:
+    """The bounds of Σ factor · share, for shares with a weight; `crosses[i, j]` with i < j has the products of i and j.
+
+    A term that is subtracted is the same as one of failures, less its factor.
+    """
+    each = [abs(one.factor) / Fraction(one.sums.d) for one in addends]
+    sums = [one.sums if one.factor > 0 else complement(one.sums) for one in addends]
+    zz = sum(unit * unit * Fraction(one.zz) for unit, one in zip(each, sums, strict=True))
+    zd = sum(unit * unit * Fraction(one.zd) for unit, one in zip(each, sums, strict=True))
+    dd = sum(unit * unit * Fraction(one.dd) for unit, one in zip(each, sums, strict=True))
+    for (i, j), found in crosses.items():
+        cross = _turned(found, first=addends[i].factor < 0, second=addends[j].factor < 0)
+        zz += 2 * each[i] * each[j] * Fraction(cross.zz)
+        zd += each[i] * each[j] * (Fraction(cross.zd) + Fraction(cross.dz))
+        dd += 2 * each[i] * each[j] * Fraction(cross.dd)
+    whole = sum((abs(one.factor) for one in addends), Fraction(0))
+    scored = sum((unit * Fraction(one.z) for unit, one in zip(each, sums, strict=True)), Fraction(0))
+    largest = sum((unit * Fraction(one.largest) for unit, one in zip(each, addends, strict=True)), Fraction(0))
+    found_bounds = monotone_bounds(Sums(max(one.clusters for one in sums), whole, scored, zz, zd, dd), alpha, largest)
+    subtracted = sum((one.factor for one in addends if one.factor < 0), Fraction(0))
+    return Interval(*(float(whole) * end + float(subtracted) for end in found_bounds))
+
+
+def _turned(cross: CrossSums, *, first: bool, second: bool) -> CrossSums:
+    """The products if the first, the second or both shares are replaced by those of failures."""
+    if first:
+        cross = CrossSums(zz=cross.dz - cross.zz, zd=cross.dd - cross.zd, dz=cross.dz, dd=cross.dd)
+    if second:
+        cross = CrossSums(zz=cross.zd - cross.zz, zd=cross.zd, dz=cross.dd - cross.dz, dd=cross.dd)
+    return cross
 
 
 def correlation(first: Sums, second: Sums, cross: CrossSums) -> float:

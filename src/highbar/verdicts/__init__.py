@@ -26,7 +26,7 @@ from highbar.errors import InputError, Problem
 from highbar.gate.evidence import PASSING
 from highbar.load import run_folders
 from highbar.load.results import Results
-from highbar.measure.weight_classes import Weighed
+from highbar.measure.doubts import Weighed
 from highbar.model import Counts, Policy, RuleResult, Slice, Verdict
 from highbar.model.job import Job
 from highbar.model.reduction import Reduction

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from highbar import measure
 from highbar.language.phrases import some_and_more
-from highbar.measure.intervals import rounded_end, weights_differ
+from highbar.measure.intervals import rounded_end
 from highbar.measure.needs import leaves_of
-from highbar.measure.parts import columns_of, is_share, is_weighted, of_metric
+from highbar.measure.parts import columns_of, is_share, is_weighted, of_metric, weights_differ
 from highbar.model import BaselineRule, ConditionRule, JudgeRule, Policy, Ratio, StepRule, ThresholdRule, Weights, Where
 from highbar.model.judge_quality import CorrectedShare, CorrectionMethod
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds

@@ -11,9 +11,8 @@ from highbar.gate.evidence import PASSING
 from highbar.language import digits
 from highbar.language.phrases import count, some
 from highbar.load.results import Results
-from highbar.measure.intervals import weights_differ
 from highbar.measure.limits import FEW_CLUSTERS, FEW_WEIGHTED, HEAVY, ROUNDING
-from highbar.measure.parts import of_metric, unweighted
+from highbar.measure.parts import of_metric, unweighted, weights_differ
 from highbar.model import Policy, Ratio, RuleResult
 from highbar.model.reduction import Group, Reduction
 from highbar.statistics.bounds import effective_clusters

@@ -15,8 +15,8 @@ from highbar.errors import InputError, Problem
 from highbar.gate.rules import MOST_NAMED
 from highbar.gate.sequential import Course, SharesSeen, WeighedRule
 from highbar.language.phrases import count, some
+from highbar.measure.doubts import Weighed, doubt_of_classes
 from highbar.measure.parts import of_metric, share_behind
-from highbar.measure.weight_classes import Weighed, doubt_of_classes
 from highbar.model import BaselineRule, Doubt, Policy, StepRule, ThresholdRule
 from highbar.model.order import RunOrder
 from highbar.policy.sequential import populations, small_horizon

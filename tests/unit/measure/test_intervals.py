@@ -19,7 +19,7 @@ from highbar.errors import InputError
 from highbar.language.formula.operations import Operation, derivative, value
 from highbar.model import Percentile, Ratio, Term
 from highbar.policy import read_dict
-from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.bounds import Sums, monotone_bounds, share_bounds
 from tests.oracle.suites import rows_of
 from tests.unit.measure.groups import Rank, bounds_of, pairs
 
@@ -179,19 +179,35 @@ PARTS = ((PASSED, (SCENARIO,)), (CORRECT, (ANSWERED,)), (SCORE, (SCORED,)))
 
 
 @pytest.mark.parametrize("count", [8, 40, 300])
-def test_a_weighted_sum_is_at_its_worst_where_all_its_parts_are(count):
+def test_a_weighted_sum_of_shares_is_the_mean_of_what_each_scenario_scores_in_it(count):
     """Zou and Donner's interval is narrower, but a trial that breaks in one part alone can lift its lower end."""
     scenarios = suite(count)
     parts = [shares(scenarios, *one) for one in PARTS]
     gradient = (0.3, 0.5, 0.2)
     value = sum(g * part[0] for g, part in zip(gradient, parts, strict=True))
-    formula = "pass_rate × 0.3 + accuracy × 0.5 + behavior_coverage × 0.2"
-    found = bounds_of(formula, scenarios)
+    found = bounds_of("pass_rate × 0.3 + accuracy × 0.5 + behavior_coverage × 0.2", scenarios)
+    scores = [(sum(g * one[term] for g, (term, _) in zip(gradient, PARTS, strict=True)), 1) for one in scenarios]
+    assert found == pytest.approx(tuple(monotone_bounds(Sums.of(scores), 0.05, 1)), abs=1e-9)
     ends = [sum(g * part[1][end] for g, part in zip(gradient, parts, strict=True)) for end in (0, 1)]
-    assert found == pytest.approx(tuple(ends), abs=1e-9)
     narrower = mover(parts, gradient, value)
-    assert found.low <= narrower[0]
-    assert found.high >= narrower[1]
+    assert ends[0] < found.low <= narrower[0]
+    assert ends[1] > found.high >= narrower[1]
+
+
+def test_terms_of_a_sum_that_are_subtracted_are_those_of_failures():
+    scenarios = suite(60)
+    whole = bounds_of("pass_rate × 0.6 + accuracy × 0.4", scenarios)
+    turned = bounds_of("0.6 - (1 - pass_rate) × 0.6 - (1 - accuracy) × 0.4", scenarios)
+    assert turned == pytest.approx(tuple(end - 0.4 for end in whole), abs=1e-9)
+    doubled = bounds_of("(3 × pass_rate + 2 × accuracy) / 5", scenarios)
+    assert doubled == pytest.approx(tuple(whole), abs=1e-9)
+
+
+def test_a_sum_in_which_nothing_failed_is_as_sure_as_each_of_its_parts():
+    """What no scenario has shown may still break all parts at once."""
+    scenarios = [{SCENARIO: 1, PASSED: 1, CORRECT: 1, ANSWERED: 1}] * 40
+    found = bounds_of("pass_rate × 0.6 + accuracy × 0.4", scenarios)
+    assert found == pytest.approx(tuple(bounds_of("pass_rate", scenarios)), abs=1e-9)
 
 
 @pytest.mark.parametrize(

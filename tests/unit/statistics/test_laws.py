@@ -9,7 +9,7 @@ from bench.by_scenario import count_bounds, ratio_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.statistics.bounds import Sums, percentile_ranks, share_bounds, share_p_value, suite_bounds
+from highbar.statistics.bounds import Sums, monotone_bounds, percentile_ranks, share_bounds, share_p_value, suite_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import bonett_price
 
@@ -46,6 +46,21 @@ def test_more_scenarios_of_the_same_kind_never_widen(pairs, times, alpha):
     few, many = bounds_of(pairs, alpha), bounds_of(pairs * times, alpha)
     assert many.low >= few.low - DIGITS
     assert many.high <= few.high + DIGITS
+
+
+@given(suites, st.data(), alphas)
+def test_a_broken_trial_raises_neither_end_even_of_unequal_clusters(pairs, data, alpha):
+    """However much it makes them alike, which would narrow the interval."""
+    broken = list(pairs)
+    for at in data.draw(st.lists(st.integers(0, len(pairs) - 1), min_size=1, max_size=8)):
+        z, d = broken[at]
+        broken[at] = (data.draw(st.sampled_from([Fraction(0), z / 2, max(z - d / 12, Fraction(0))])), d)
+    largest = max(d for _, d in pairs)
+    before, after = (monotone_bounds(Sums.of(one), alpha, largest) for one in (pairs, broken))
+    assert after.low <= before.low + 1e-5  # to which the search finds the minimum
+    assert after.high <= before.high + 1e-5
+    value = float(Sums.of(pairs).value)
+    assert before.low <= value <= before.high
 
 
 @given(counts, st.integers(2, 50), alphas)

@@ -1,7 +1,8 @@
-"""Classes of weight: whether a run has enough of the scenarios that weigh more than the others.
+"""Weights for which no interval is known to hold, and the reason in words.
 
-No bound allows for a weight that no scenario of the run has, and one or two such scenarios say little about the others.
-The policy, its suite and the baseline tell which weights there are.
+Classes of weight: whether a run has enough of the scenarios that weigh more than the others. No bound allows for a
+weight that no scenario of the run has, and one or two such scenarios say little about the others. The policy, its suite
+and the baseline tell which weights there are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import count
-from highbar.measure.limits import FEWEST_OF_A_WEIGHT
+from highbar.measure.limits import FEW_WEIGHTED, FEWEST_OF_A_WEIGHT, HEAVY
 from highbar.measure.parts import Node, is_weighted, parts_of
 from highbar.model import Doubt, Policy, Ratio, Where
 from highbar.model.records import ScenarioRecord
@@ -71,3 +72,14 @@ def _of_suite(policy: Policy) -> Iterator[ScenarioRecord]:
     """The scenarios of the suite, with their weights."""
     for id_, fields in (policy.suite.scenarios if policy.suite else {}).items():
         yield ScenarioRecord(id_, 1, 0, fields, weight=Fraction(fields.get("weight", "1")))
+
+
+def doubt_of_weights(scenarios: float, share: float) -> Doubt | None:
+    """The doubt from weights, by the effective number of `scenarios` and the largest `share` of the weight."""
+    if share > HEAVY:
+        reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
+        return Doubt("weights", reason)
+    if scenarios < FEW_WEIGHTED:
+        below = f"below {FEW_WEIGHTED} no interval is known to hold"
+        return Doubt("weights", f"the weights leave the worth of {scenarios:.0f} scenarios, and {below}")
+    return None
