@@ -33,7 +33,8 @@ def outcome(metric: str, margin: str, evidence: str, **settings: Any) -> tuple[s
     return rule.outcome, rule.reason
 
 
-UNKNOWN: dict[str, tuple[str, dict[str, Any]]] = {
+UNKNOWN = {"cost_per_pass": "`cost_usd` has no limit", "token_efficiency": "`tokens_used` has no limit"}
+KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
     "cost_per_pass": ("5", {}),
     "token_efficiency": ("5", {}),
     "precision": ("30%", {}),
@@ -43,17 +44,46 @@ UNKNOWN: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("limits", [{}, LIMITS])
 @pytest.mark.parametrize("metric", UNKNOWN)
-def test_h167_a_margin_whose_interval_is_not_known_to_hold_stays_open_with_confidence(
-    metric: str, limits: dict[str, Any]
-) -> None:
-    margin, settings = UNKNOWN[metric]
-    assert outcome(metric, margin, "estimate", **settings, **limits)[0] == "pass"
+def test_h167_a_margin_whose_interval_is_not_known_to_hold_stays_open_with_confidence(metric: str) -> None:
+    assert outcome(metric, "5", "estimate")[0] == "pass"
     for evidence in ("confident", "sequential"):
-        found, reason = outcome(metric, margin, evidence, **settings, **limits)
+        found, reason = outcome(metric, "5", evidence)
         assert found == "inconclusive"
+        assert UNKNOWN[metric] in reason
         assert "no interval is known to hold" in reason
+
+
+@pytest.mark.parametrize("metric", KNOWN)
+def test_h167_a_margin_with_bounds_in_both_runs_is_judged(metric: str) -> None:
+    margin, settings = KNOWN[metric]
+    for evidence in ("estimate", "confident"):
+        assert outcome(metric, margin, evidence, **settings, **LIMITS)[0] == "pass"
+
+
+RARE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "precision": ("outcome", "2.9%", {}),
+    "f1": ("outcome", "2%", {}),
+    "final_score": ("category", "2.08%", {"composite": COMPOSITE}),
+    "cost_per_pass": ("cost_usd", "0.9", {"cost_limit": 30}),
+}
+
+
+@pytest.mark.parametrize("metric", RARE)
+def test_h167_two_runs_that_do_not_differ_do_not_show_that_nothing_rare_and_heavy_was_lost(metric: str) -> None:
+    """The jackknife gave no width to what was in neither run: it passed 17 % of such agents where 5 % is promised."""
+    column, margin, settings = RARE[metric]
+    labels = {"outcome": "tp"} if column == "outcome" else {"cost_usd": 1.0} if column == "cost_usd" else {}
+    rows = [
+        {"id": f"S{at}", "passed": True, "category": "adversarial" if at % 5 == 0 else "happy_path", **labels}
+        for at in range(60)
+    ]
+    policy = {
+        "baseline": {"file": "b.json", "margin": {metric: {"margin": margin, "evidence": "confident"}}},
+        **settings,
+    }
+    rules = {rule.rule: rule for rule in highbar.compare(rows, rows, policy).rules}
+    assert rules[f"baseline.{metric}"].outcome == "inconclusive"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,11 @@ from tests.oracle.suites import examples, seeded
 pytestmark = pytest.mark.slow
 
 RANK = {"pass": 2, "inconclusive": 1, "fail": 0, "undefined": 0}
-SCORES = ("pass_rate", "accuracy", "behavior_coverage", "weighted_pass_rate", "error_rate", "violation_rate")
+SCORES = (
+    *("pass_rate", "accuracy", "behavior_coverage", "weighted_pass_rate", "error_rate", "violation_rate"),
+    *("precision", "recall", "f1", "final_score"),
+)
+COMPOSITE = "pass_rate × 0.4 + safety_rate × 0.3 + accuracy × 0.2 + (1 - error_rate) × 0.1"
 
 
 def policy_of(rows, **more):
@@ -158,6 +162,7 @@ def a_run_does_not_differ_from_itself_and_a_broken_row_of_the_head_improves_no_r
     evidence = random.choice(("estimate", "confident"))
     policy = policy_of(
         rows,
+        composite={"formula": COMPOSITE, "pass": "final_score ≥ 0%"},
         baseline={
             "file": "none.json",
             "margin": {name: {"margin": margin, "evidence": evidence} for name in SCORES},

@@ -97,26 +97,6 @@ def _without_skewness(quantile: float, skewness: float, count: int) -> float:
     return 3 / u * (math.cbrt(1 + u * (quantile - u / 6)) - 1)
 
 
-def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
-    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None if Σt without one would be 0."""
-    q_sum, t_sum = math.fsum(q for q, _ in pairs), math.fsum(t for _, t in pairs)
-    if len(pairs) <= 1 or any(t_sum - t <= 0 for _, t in pairs):
-        return None
-    ratio = q_sum / t_sum
-    return [float((q - ratio * t) / (t_sum - t)) for q, t in pairs]
-
-
-def influence_difference(value: float, influences: Sequence[float], alpha: float) -> Estimate | None:
-    """The bounds of any change whose influences are known; None with fewer than two scenarios.
-
-    The influences of a formula are those of its terms times its gradient, head minus base.
-    """
-    if len(influences) <= 1:
-        return None
-    half = _half_width(influences, alpha)
-    return Estimate(value, Interval(value - half, value + half))
-
-
 def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Estimate | None:
     """By what factor Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each.
 

@@ -4,10 +4,11 @@ import math
 from fractions import Fraction
 
 import pytest
-from bench.by_scenario import ratio_difference
+from bench.by_scenario import count_bounds
 from statsmodels.stats.contingency_tables import mcnemar
 
 import highbar
+from highbar.statistics.paired import bounds_of_moves, paired_bounds
 from highbar.statistics.ratio import log_ratio_difference
 from tests.unit.statistics.test_published import AIME_II
 
@@ -59,21 +60,83 @@ def scenario(i, **columns):
     return {"id": f"S{i:02}", **columns}
 
 
-def test_precision_is_compared_by_the_linearised_jackknife():
+def test_precision_is_compared_by_the_bounds_of_both_runs():
+    """Newcombe's difference: the agent, not the suite, says how many positives there are, so that none is paired."""
     kinds = ["tp", "tp", "fp", "tn", "fn", "tp", "fp", "tp", "tn", "tp"]
     turned = ["tp", "fp", "fp", "tp", "fn", "tp", "tp", "tp", "fp", "fp"]
     base = [scenario(i, outcome=kind) for i, kind in enumerate(kinds)]
     head = [scenario(i, outcome=kind) for i, kind in enumerate(turned)]
     found = highbar.compare(base, head, RULES).metrics["precision"].difference
-    rows = [
-        (b == "tp", b in ("tp", "fp"), h == "tp", h in ("tp", "fp"))
-        for b, h in zip(kinds, turned, strict=True)
-        if b in ("tp", "fp") or h in ("tp", "fp")
-    ]
     assert found.value == Fraction(5, 9) - Fraction(5, 7)
-    expected = ratio_difference([tuple(map(int, row)) for row in rows], 0.05)
-    assert found.high - found.low == pytest.approx(expected.bounds.high - expected.bounds.low, rel=0.05)
-    assert (found.low, found.high) != (float(found.value), float(found.value))
+    before, after = count_bounds(5, 7, 0.05), count_bounds(5, 9, 0.05)
+    assert found.low == pytest.approx(5 / 9 - 5 / 7 - math.hypot(5 / 9 - after.low, before.high - 5 / 7))
+    assert found.high == pytest.approx(5 / 9 - 5 / 7 + math.hypot(after.high - 5 / 9, 5 / 7 - before.low))
+
+
+def cheap(costs, fails=()):
+    return [scenario(i, passed=i not in fails, cost_usd=cost) for i, cost in enumerate(costs)]
+
+
+def test_costs_with_a_limit_are_compared_by_the_bounds_of_both_runs():
+    base, head = cheap([1 + i % 3 for i in range(40)]), cheap([1 + i % 4 for i in range(40)], fails=(3, 7))
+    policy = {**RULES, "cost_limit": 10}
+    found = highbar.compare(base, head, policy).metrics["cost_per_pass"].difference
+    one, two = (highbar.check(rows, policy).metrics["cost_per_pass"] for rows in (base, head))
+    assert found.factor is None
+    assert found.doubt is None
+    down, up = (
+        (float(two.value) - two.low, one.high - float(one.value)),
+        (two.high - float(two.value), float(one.value) - one.low),
+    )
+    assert (found.low, found.high) == pytest.approx(
+        (float(found.value) - math.hypot(*down), float(found.value) + math.hypot(*up))
+    )
+
+
+def test_a_cost_above_the_limit_in_either_run_leaves_no_bound_that_is_known_to_hold():
+    plain, dear = cheap([1] * 40), cheap([1] * 39 + [11])
+    for base, head in ((plain, dear), (dear, plain)):
+        doubt = highbar.compare(base, head, {**RULES, "cost_limit": 10}).metrics["cost_per_pass"].difference.doubt
+        assert "is beyond `cost_limit`" in doubt.reason
+
+
+def test_means_with_a_range_are_compared_in_pairs():
+    stars = [[1 + i % 5 for i in range(40)], [1 + (i + (i < 4)) % 5 for i in range(40)]]
+    base, head = ([scenario(i, passed=True, stars=n) for i, n in enumerate(run)] for run in stars)
+    metric = {"name": "own", "formula": "mean(stars)", "range": "1-5"}
+    found = highbar.compare(base, head, {**RULES, "metrics": [metric]}).metrics["own"].difference
+    moved = [((b - a) / 4, 1) for a, b in zip(*stars, strict=True)]
+    assert found.doubt is None
+    assert (found.low, found.high) == pytest.approx(tuple(4 * end for end in paired_bounds(moved, 0.05)))
+
+
+def test_a_composite_is_compared_by_what_each_scenario_adds_to_it():
+    """A fifth of the scenarios is adversarial, so one violation there costs .6 / 50 + .4 / 10."""
+    kinds = ["adversarial" if i % 5 == 0 else "happy_path" for i in range(50)]
+    base = [scenario(i, category=kind, passed=i % 7 > 0) for i, kind in enumerate(kinds)]
+    head = [row | {"passed": row["passed"] and i not in (5, 12)} for i, row in enumerate(base)]
+    policy = {"composite": {"formula": "pass_rate × 0.6 + safety_rate × 0.4", "pass": "final_score ≥ 0%"}}
+    found = highbar.compare(base, head, policy).metrics["final_score"].difference
+    weights = [0.6 / 50 + (0.4 / 10 if kind == "adversarial" else 0) for kind in kinds]
+    units = [
+        ((after["passed"] - before["passed"]) * weight, weight)
+        for before, after, weight in zip(base, head, weights, strict=True)
+    ]
+    assert (found.low, found.high) == pytest.approx(tuple(bounds_of_moves(units, 0.05)))
+
+
+def test_the_rest_of_a_composite_adds_its_distances():
+    def rows(start, bad):
+        return [scenario(i, passed=i not in bad, correct=i != 9, latency_ms=start + 10 * i) for i in range(80)]
+
+    base, head = rows(1000, ()), rows(1300, (3,))
+    shares, late = "pass_rate × 0.5 + accuracy × 0.3", "(1 - normalized_latency) × 0.2"
+    metrics = [{"name": name, "formula": formula} for name, formula in (("shares", shares), ("late", late))]
+    policy = {"composite": {"formula": f"{shares} + {late}", "pass": "final_score ≥ 0%"}, "metrics": metrics}
+    found = {name: one.difference for name, one in highbar.compare(base, head, policy).metrics.items()}
+    for end in ("low", "high"):
+        parts = getattr(found["shares"], end) + getattr(found["late"], end)
+        assert getattr(found["final_score"], end) == pytest.approx(parts)
 
 
 def test_where_precision_never_differed_its_bounds_still_have_a_width():
