@@ -18,7 +18,7 @@ from highbar.model import DriftRule, Outcome, QuarantineRule, RuleResult
 from highbar.model.quarantine import LARGEST_SHARE, most_of
 from highbar.model.recall import Recalled
 from highbar.statistics.drift import ALARM, decline
-from highbar.statistics.new_failures import is_too_short, newly_failing
+from highbar.statistics.new_failures import LEVEL, BeforeAndNow, chance_of_as_many, is_too_short, newly_failing
 
 NOT_READ = Recalled(problem="it was not read")
 _MOST = 9999.0
@@ -27,21 +27,26 @@ _MOST = 9999.0
 class Explained(Struct, frozen=True):
     """Scenarios that passed in the baseline and not now: those that newly fail, and those that chance explains.
 
-    `in_words` describes those that chance explains; `unsure` if the history is unreadable or damaged. `no_excuse` says
-    why the history cannot excuse the failing ones: it is too short, or nobody knows of which agent it is.
+    `in_words` describes those that chance explains; `too_many` if it explains each of them, but not so many at once.
+    `unsure` if the history is unreadable or damaged. `no_excuse` says why the history cannot excuse the failing ones:
+    it is too short, or nobody knows of which agent it is.
     """
 
     failing: tuple[str, ...]
     chance: tuple[str, ...] = ()
     in_words: str = ""
+    too_many: bool = False
     no_excuse: str = ""
     unsure: bool = False
 
 
-def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Recalled) -> Explained:
-    """Test each broken scenario against its history; with too short a history it newly fails, as without one.
+def explain_failures(
+    matched: Sequence[str], broken: Sequence[str], recalled: Recalled, *, is_baseline: bool = False
+) -> Explained:
+    """Test each broken scenario against its history, and the number of them; with too short a history it newly fails.
 
     `matched` are all scenarios that could newly fail: the more there are, the stronger the evidence on each must be.
+    `is_baseline`: the history is the baseline itself.
     """
     if not broken:
         return Explained(())
@@ -55,15 +60,33 @@ def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Re
     fails = {id_: fails for id_, (fails, _) in zip(matched, newly_failing(pooled, now, others), strict=True)}
     failing = tuple(id_ for id_ in broken if id_ not in recalled.now or fails[id_])
     chance = tuple(id_ for id_ in broken if id_ not in failing)
-    in_words = (
-        f"{_say_broken([_with_history(id_, recalled) for id_ in chance])}, which their earlier runs do not rule out"
+    seen = [_seen(id_, recalled, is_baseline=is_baseline) for id_ in matched if id_ in recalled.now]
+    too_many = bool(chance) and chance_of_as_many(seen) <= LEVEL
+    verdict = (
+        "too many at once for chance, although earlier runs excuse each of them"
+        if too_many
+        else "which their earlier runs do not rule out"
     )
+    in_words = f"{_say_broken([_with_history(id_, recalled) for id_ in chance])}, {verdict}"
     if not recalled.is_agent_known:
         in_words += " (if they are of the same agent, which is not known)"
     if recalled.damaged:
         in_words += f"; but records of the history are damaged: {some(recalled.damaged)}"
     no_excuse = recalled.no_excuse or _say_too_short(failing, recalled)
-    return Explained(failing, chance, in_words, no_excuse, unsure=bool(recalled.damaged))
+    return Explained(failing, chance, in_words, too_many, no_excuse, unsure=bool(recalled.damaged))
+
+
+def _seen(id_: str, recalled: Recalled, *, is_baseline: bool) -> BeforeAndNow:
+    """The trials of a scenario without those that the rule has chosen it by: all of the baseline passed.
+
+    Left in, they would make its failures look rarer than they are. The baseline is one of the runs in which all passed,
+    if it is in the history at all; several pooled runs are the baseline of all that passed once.
+    """
+    passed, trials = recalled.pooled(id_)
+    if is_baseline:
+        return BeforeAndNow((passed, trials), recalled.now[id_], 1)
+    clean = max((total for right, total in recalled.each(id_) if right == total), default=0)
+    return BeforeAndNow((passed - clean, trials - clean), recalled.now[id_])
 
 
 def _say_broken(ids: Sequence[str]) -> str:

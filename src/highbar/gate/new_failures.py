@@ -1,7 +1,8 @@
 """The rule about scenarios that passed in the baseline and do not now.
 
 A baseline of a single run shows only that a scenario passed once. With a history, or with a baseline of several runs,
-a scenario newly fails only if a test against its earlier trials says so.
+a scenario newly fails only if a test against its earlier trials says so. The rule also fails if more scenarios fail at
+once than their earlier trials explain.
 """
 
 from __future__ import annotations
@@ -94,8 +95,9 @@ def _test_failures(
 ) -> ThresholdOutcome:
     from highbar.gate.history import NOT_READ, explain_failures  # few policies have one
 
-    found = explain_failures((*named.steady, *named.flaky), suspects, own or evidence.recalled or NOT_READ)
-    if not found.failing and not named.absent:
+    recalled = own or evidence.recalled or NOT_READ
+    found = explain_failures((*named.steady, *named.flaky), suspects, recalled, is_baseline=own is not None)
+    if not found.failing and not named.absent and not found.too_many:
         outcome: Outcome = "inconclusive" if found.unsure else "pass"
         return ThresholdOutcome(outcome, f"{found.in_words}{beside}", outlooks=certain_outlooks(outcome))
     beside += f"; {found.no_excuse}" if found.no_excuse else ""
@@ -112,4 +114,4 @@ def _failed_outcome(
         absent = f"{count(len(named.absent), 'scenario')} passed in the baseline, with no result now"
         reasons.append(f"{absent}: {some(named.absent)}")
     outlooks = certain_outlooks("fail") if named.absent or tested else ()
-    return ThresholdOutcome("fail", "; ".join(reasons) + beside, outlooks=outlooks)
+    return ThresholdOutcome("fail", ("; ".join(reasons) + beside).removeprefix("; "), outlooks=outlooks)

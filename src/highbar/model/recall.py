@@ -31,8 +31,12 @@ class Recalled(Struct, frozen=True):
 
     def pooled(self, id_: str) -> Trials:
         """The sum of a scenario's trials over all runs that may excuse its failure."""
-        found = [run[id_] for run in self.excusing if id_ in run]
+        found = self.each(id_)
         return sum(passed for passed, _ in found), sum(trials for _, trials in found)
+
+    def each(self, id_: str) -> list[Trials]:
+        """A scenario's trials in every run that may excuse its failure."""
+        return [run[id_] for run in self.excusing if id_ in run]
 
     @property
     def scenarios(self) -> frozenset[str]:

@@ -279,3 +279,10 @@ def at_least(k: int, n: int, p: float) -> float:
     if k <= 0:
         return 1.0
     return beta_cdf(p, k, n - k + 1) if k <= n else 0.0
+
+
+def log_ways(of: int, some: int) -> float:
+    """The logarithm of how many ways there are to choose `some` `of` so many; -∞ if there is none."""
+    if not 0 <= some <= of:
+        return -math.inf
+    return math.lgamma(of + 1) - math.lgamma(some + 1) - math.lgamma(of - some + 1)

@@ -103,6 +103,22 @@ def test_a_scenario_that_always_passed_and_now_fails_is_new(remember, folder):
     assert "1 scenario passed in the baseline and not now: S7; 1 scenario passed" in found["reason"]
 
 
+FEW = [("S1", "S2"), ("S3", "S4"), ("S5", "S6"), ("S7", "S8"), ("S9", "S10"), ()]
+
+
+@pytest.mark.parametrize(("failing", "outcome"), [(3, "pass"), (12, "fail")])
+def test_more_failures_at_once_than_earlier_runs_explain_fail_though_none_is_new_for_sure(
+    remember, folder, failing, outcome
+):
+    remember(folder, NEW, FEW, trials=1, scenarios=60)
+    found = judged(folder, [f"S{n}" for n in range(20, 20 + failing)], trials=1, scenarios=60)
+    assert found["outcome"] == outcome
+    assert found["reason"].startswith(f"{failing} scenarios passed in the baseline and not now: S20 (6 of 6 before)")
+    assert ("too many at once for chance, although earlier runs excuse each of them" in found["reason"]) == (
+        outcome == "fail"
+    )
+
+
 @pytest.mark.parametrize("runs", [1, 2, 3, 6])
 def test_a_history_without_a_failure_excuses_no_failure_of_one_trial(remember, folder, runs):
     remember(folder, NEW, [()] * runs, trials=1)

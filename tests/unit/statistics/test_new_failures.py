@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.statistics.new_failures import SHARE, fit, is_too_short, newly_failing
+from highbar.statistics.new_failures import SHARE, BeforeAndNow, chance_of_as_many, fit, is_too_short, newly_failing
 
 STEADY = [(15, 15)] * 95
 FLAKY = [(3, 5), (4, 5), (2, 5)]
@@ -95,3 +98,64 @@ def test_a_p_value_grows_with_the_passes(passed):
 
 def test_a_long_history_does_not_underflow():
     assert 0 < fit([(100_000, 100_000)] * 5).p_value((100_000, 100_000), (0, 1)) < 1e-5
+
+
+# --- the number of failures -------------------------------------------------------------------
+
+
+def steady(failing, scenarios=200):
+    """Scenarios that passed four earlier runs, 10 of them not always; so many of the others fail now."""
+    before = [(3, 4)] * 10 + [(4, 4)] * (scenarios - 10)
+    return [BeforeAndNow(one, (0 if place >= scenarios - failing else 1, 1)) for place, one in enumerate(before)]
+
+
+def test_a_few_failures_may_be_chance_and_many_are_not():
+    assert chance_of_as_many(steady(2)) > 0.5
+    assert chance_of_as_many(steady(12)) < 0.01
+
+
+def test_failures_of_scenarios_that_always_fail_count_for_nothing():
+    assert chance_of_as_many([BeforeAndNow((0, 4), (0, 1))] * 50) == 1
+
+
+def test_without_earlier_trials_no_number_is_too_large():
+    assert chance_of_as_many([BeforeAndNow((0, 0), (0, 3))] * 50) == 1
+    assert chance_of_as_many([]) == 1
+
+
+@pytest.mark.parametrize("now", [1, 2])
+@pytest.mark.parametrize("passed_before", [0, 1])
+@pytest.mark.parametrize("level", [0.03, 0.05, 0.2, 0.5])
+def test_whatever_the_scenarios_do_as_many_failures_are_as_rare_as_their_chance_says(now, passed_before, level):
+    """Every outcome of three scenarios, weighted as often as it occurs at their rates."""
+    earlier, rates = 3, (0.15, 0.3, 0.6)
+    cells = list(itertools.product(range(earlier + 1), range(now + 1)))
+    alarms = everything = 0.0
+    for found in itertools.product(cells, repeat=len(rates)):
+        if any(before < passed_before for before, _ in found):
+            continue
+        share = math.prod(
+            math.comb(earlier, b) * math.comb(now, k) * (1 - rate) ** (b + k) * rate ** (earlier + now - b - k)
+            for (b, k), rate in zip(found, rates, strict=True)
+        )
+        everything += share
+        seen = [BeforeAndNow((before, earlier), (passed, now), passed_before) for before, passed in found]
+        alarms += share * (chance_of_as_many(seen) <= level)
+    assert alarms <= level * everything
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=12),
+    st.integers(1, 3),
+    st.integers(0, 1),
+)
+def test_one_more_failure_never_makes_the_number_look_more_like_chance(scenarios, now, passed_before):
+    seen = [
+        BeforeAndNow((max(before, passed_before), 5), (min(passed, now), now), passed_before)
+        for before, passed in scenarios
+    ]
+    chance = chance_of_as_many(seen)
+    for place, one in enumerate(seen):
+        if one.now[0]:
+            worse = [*seen[:place], BeforeAndNow(one.before, (one.now[0] - 1, now), passed_before), *seen[place + 1 :]]
+            assert chance_of_as_many(worse) <= chance + 1e-12
