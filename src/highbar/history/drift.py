@@ -13,7 +13,8 @@ from highbar.history import History
 from highbar.history.choosing import ChosenRuns, comparable
 from highbar.history.pooling import CountsByKey, counts_by_run
 from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
-from highbar.statistics.drift import Cell, Decline, decline
+from highbar.statistics.between_runs import Cell
+from highbar.statistics.drift import Decline, decline
 
 MOST_RUNS = 100
 """How many runs are tested: the rate of false alarms was measured for this number."""

@@ -6,6 +6,10 @@ e-value: its expectation is at most 1 if nothing changes, so it reaches 20 with 
 exact for any number of runs that is fixed in advance, if scenarios vary independently of each other. Looking after
 each run does not raise that probability; this is measured (`bench/memory.py`), not proven.
 
+Whole runs vary too, for example with the load of a model server. So each bet pays what such noise would win it on
+average, exp(bet² variance / 2), and is smaller if that is much. The variance is estimated from the runs before, so that
+failures of a run cannot pass for noise.
+
 A bet says how much smaller the odds of passing are in the last run than over the runs before it: by a step, or by a
 slope that grows with the number of runs. The e-value is the mean over all bets.
 
@@ -24,6 +28,9 @@ from functools import lru_cache, reduce
 
 from msgspec import Struct
 
+from highbar.statistics.between_runs import Cell, RunNoise
+from highbar.statistics.distributions import log_ways
+
 ALARM = 20.0
 """The e-value of an alarm: a chance of at most 1 in 20 if nothing changed."""
 SLOPES = (0.01, 0.02, 0.04, 0.08)
@@ -37,9 +44,6 @@ _SHARE_LEFT = 0.25
 """Runs are back at the level before a fall if at most this share of the fall is left."""
 _NOTHING = -45.0
 """The logarithm of a term that is too small to change a sum whose largest term is 1."""
-
-Cell = tuple[int, int]
-"""(passed, trials) of one scenario in one run."""
 
 
 class Decline(Struct, frozen=True):
@@ -81,16 +85,25 @@ def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
 
 
 def _evidence(runs: Sequence[Sequence[Cell]]) -> Iterator[float]:
-    """The e-value after each run."""
+    """The e-value after each run; a run without trials changes nothing."""
     wealth = [0.0] * (len(SLOPES) + len(STEPS))
-    totals = [(0, 0)] * (len(runs[0]) if runs else 0)
+    totals: Sequence[Cell] = [(0, 0)] * (len(runs[0]) if runs else 0)
+    last, noise, found = totals, RunNoise(), 1.0
     for number, cells in enumerate(runs):
-        totals = _add_cells(totals, cells)
-        if number:
+        before, totals = totals, _add_cells(totals, cells)
+        if number and any(trials for _, trials in cells):
             patterns = Counter(zip(totals, cells, strict=True))
-            wealth = [old + _gain(patterns, bet) for old, bet in zip(wealth, bets(number), strict=True)]
-        top = max(wealth)
-        yield math.exp(min(top, 700.0)) * math.fsum(math.exp(one - top) for one in wealth) / len(wealth)
+            size = sum(trials for (_, trials), (_, earlier) in zip(cells, before, strict=True) if earlier)
+            # The mean of the runs before it varies, too, with this run among them.
+            spread = size * math.sqrt(noise.variance * number / (number + 1))
+            for place, bet in enumerate(bets(number)):
+                paid = min(bet, 1 / spread) if spread else bet
+                wealth[place] += _gain(patterns, paid) - (paid * spread) ** 2 / 2
+            noise = noise.after(last, cells)
+            top = max(wealth)
+            found = math.exp(min(top, 700.0)) * math.fsum(math.exp(one - top) for one in wealth) / len(wealth)
+        last = cells if any(trials for _, trials in cells) else last
+        yield found
 
 
 def _add_cells(totals: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
@@ -194,12 +207,8 @@ def _log_sum(passed: int, total: int, drawn: int, bet: float, least: int, most: 
             if term < _NOTHING:
                 break
             terms.append(term)
-    largest = _log_ways(passed, top) + _log_ways(total - passed, drawn - top) - _log_ways(total, drawn) - bet * top
+    largest = log_ways(passed, top) + log_ways(total - passed, drawn - top) - log_ways(total, drawn) - bet * top
     return largest + math.log(math.fsum(math.exp(term) for term in terms))
-
-
-def _log_ways(of: int, some: int) -> float:
-    return math.lgamma(of + 1) - math.lgamma(some + 1) - math.lgamma(of - some + 1)
 
 
 def _rate(cells: Sequence[Cell]) -> float:
