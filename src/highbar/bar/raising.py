@@ -33,7 +33,7 @@ _CLIMB_WARNING = (
 )
 _CONFIDENT_WARNING = (
     "evidence: confident: against a threshold at its own bound, an agent that stays as it is will soon be"
-    " inconclusive more often than not"
+    " inconclusive more often than not; --history DIR leaves room for the bound of a run"
 )
 
 _OTHERWISE = "these runs were scored in another way, or from other rows, than the policy says now"
@@ -88,9 +88,11 @@ def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) ->
         return
     if not is_pooled:
         yield _CLIMB_WARNING
-    weighed = (one.demand for rule in policy.rules for _, one in thresholds_of(rule) if one.threshold_place in raised)
-    if any(demand.is_confident for demand in weighed):
-        yield _CONFIDENT_WARNING
+        weighed = (
+            one.demand for rule in policy.rules for _, one in thresholds_of(rule) if one.threshold_place in raised
+        )
+        if any(demand.is_confident for demand in weighed):
+            yield _CONFIDENT_WARNING
 
 
 def _prove(before: Policy, after: Policy, proposals: Iterable[Proposal]) -> None:
@@ -150,9 +152,11 @@ def _pooled_slices(policy: Policy, pooled: PooledMetrics) -> Iterator[RecordedRu
 
 
 def _pooled_value(found: PooledMetric | str, scenarios: int) -> Value:
-    """The metric, with `low` and `high` at the value that a threshold may rise to; undefined if there is none."""
+    """The metric, with bounds at the values that a threshold may rise to: the worse one if it is confident.
+
+    Undefined if there is none.
+    """
     if isinstance(found, str):
         return Value(None, scenarios, 0, "number", "higher", reason=found)
-    return Value(
-        Fraction(found.value), scenarios, 0, found.of.unit, found.of.better, low=found.threshold, high=found.threshold
-    )
+    low, high = sorted((found.threshold, found.confident))
+    return Value(Fraction(found.value), scenarios, 0, found.of.unit, found.of.better, low=low, high=high)

@@ -26,7 +26,7 @@ from highbar.model.proposals import Proposal
 from highbar.model.rules import Place
 from highbar.policy import resolve_version
 from highbar.policy.editing import WrittenNumber
-from highbar.policy.notes import is_looser
+from highbar.policy.notes import is_looser, thresholds_of
 from highbar.policy.versions import steps_from
 
 Look = Callable[[Place, Threshold], WrittenNumber | None]
@@ -56,7 +56,10 @@ def propose(policy: Policy, baseline: Baseline, climb: Climb, version: str | Non
     `version` (else the policy's, else the baseline's) decides which step of a progressive rule applies.
     """
     _refuse_other_scoring(policy, baseline, climb)
-    reader = _Proposer(policy, baseline, climb, look)
+    confident = frozenset(
+        one.threshold_place for rule in policy.rules for _, one in thresholds_of(rule) if one.demand.is_confident
+    )
+    reader = _Proposer(policy, baseline, climb, look, confident)
     version = resolve_version(policy, given=version, recorded=baseline.agent_version).agent_version or ""
     found: list[Proposal] = []
     for rule in policy.rules:
@@ -86,6 +89,7 @@ class _Proposer(Struct, frozen=True):
     baseline: Baseline
     climb: Climb
     look: Look
+    confident: frozenset[Place] = frozenset()  # the thresholds that the bound of a run must meet
 
     def proposal(self, stays: Proposal, where: Where = (), target: Threshold | None = None) -> Proposal:
         """The proposal for one threshold; `after` is None if it stays."""
@@ -97,7 +101,7 @@ class _Proposer(Struct, frozen=True):
         written = self.look(stays.place, before)
         if written is None:
             return replace(stays, reason=_NO_EDIT)
-        aim, why = self._aim(value, value.value)
+        aim, why = self._aim(value, value.value, is_confident=stays.place in self.confident)
         if aim is None:
             return replace(stays, reason=why)
         aim, why = _within(aim, why, value, target)
@@ -138,12 +142,12 @@ class _Proposer(Struct, frozen=True):
         source = "the baseline has" if self.climb.rule != "pooled" else "the runs have"
         return f"{source} no value of {metric}{' over these scenarios' if where else ''}"
 
-    def _aim(self, value: Value, number: Fraction) -> tuple[Fraction | None, str]:
+    def _aim(self, value: Value, number: Fraction, *, is_confident: bool) -> tuple[Fraction | None, str]:
         """The value that the threshold should rise to, None if the baseline has no bound; and why."""
         higher = value.better == "higher"
         shown = f"{digits.show(value)} over {value.scenarios} scenario{'' if value.scenarios == 1 else 's'}"
         if self.climb.rule == "pooled":
-            return self._pooled_aim(value, number)
+            return self._pooled_aim(value, number, is_confident=is_confident)
         if self.climb.rule == "bound":
             end, name = (value.low, "lower") if higher else (value.high, "upper")
             if end is None or not math.isfinite(end):
@@ -153,15 +157,15 @@ class _Proposer(Struct, frozen=True):
         aim = number + size if higher else number - size
         return aim, f"{digits.gap(size, value.unit)} {'above' if higher else 'below'} the baseline, {shown}"
 
-    def _pooled_aim(self, value: Value, number: Fraction) -> tuple[Fraction | None, str]:
-        end = value.low if value.better == "higher" else value.high
+    def _pooled_aim(self, value: Value, number: Fraction, *, is_confident: bool) -> tuple[Fraction | None, str]:
+        higher = value.better == "higher"
+        end = value.low if higher == is_confident else value.high
         shown = f"{digits.amount(number, value.unit)} over {count(self.climb.runs, 'run')}"
-        if end is None:
+        if end is None or not math.isfinite(end):
             return None, f"the runs have no bound, {shown}"
-        what = "lower bound less" if value.better == "higher" else "upper bound plus"
-        return Fraction(
-            end
-        ), f"the pooled {what} the noise of one run, {digits.amount(Fraction(end), value.unit)}; {shown}"
+        what = "lower bound less" if higher else "upper bound plus"
+        noise = "the noise of one run and the width of its bound" if is_confident else "the noise of one run"
+        return Fraction(end), f"the pooled {what} {noise}, {digits.amount(Fraction(end), value.unit)}; {shown}"
 
 
 def _at(before: Threshold, value: Fraction) -> Threshold:

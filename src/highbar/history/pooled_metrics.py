@@ -18,10 +18,11 @@ _ROUNDING = 1e-9
 
 
 class PooledMetric(Struct, frozen=True):
-    """A metric over several runs, and the `threshold` that an unchanged agent seldom misses."""
+    """A metric over several runs, and the thresholds that an unchanged agent seldom misses: with its value or bound."""
 
     value: float
     threshold: float
+    confident: float
     of: MetricInRun  # in the last run
     exact: bool = False  # pooled scenario by scenario
 
@@ -107,7 +108,7 @@ def _in_run(run: RunRecord, name: str, where: Where) -> MetricInRun | None:
 def _from_ends(found: Sequence[MetricInRun], last: MetricInRun) -> PooledMetric | str:
     ends = [(one.value, one.low if one.better == "higher" else one.high) for one in found]
     pairs = [(value, end) for value, end in ends if value is not None and end is not None]
-    bar = pooled_end(pairs)
-    if bar is None or len(pairs) < len(found) or not math.isfinite(bar):
+    pooled = pooled_end(pairs)
+    if pooled is None or len(pairs) < len(found) or not math.isfinite(pooled.threshold):
         return f"not all of the runs have a {'lower' if last.better == 'higher' else 'upper'} bound"
-    return PooledMetric(math.fsum(value for value, _ in pairs) / len(pairs), bar, last)
+    return PooledMetric(*pooled, last)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from highbar.bar.raising import ratchet
 from highbar.errors import InputError
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.pooled import pooled_share
 from tests.commandline import run
 from tests.history_runs import add, counts, new_run
@@ -43,13 +44,27 @@ def test_the_pass_rate_goes_to_the_pooled_bound_less_the_noise_of_a_run(folder):
     for one in runs:
         for row in one.scenarios:
             passed[row.id] += row.passed
-    _, bar = pooled_share([(Fraction(number, 5), 1) for number in passed.values()], 0.05)
+    _, bar, _ = pooled_share([(Fraction(number, 5), 1) for number in passed.values()], 0.05)
     found, by_metric = raised(folder)
     after = by_metric["pass_rate"].after.value
     assert 0 <= bar - after < Fraction(1, 1000)
     assert len(found.pooled.records) == 5
     assert "84.0% over 5 runs" in by_metric["pass_rate"].reason
     assert not any("luck" in note for note in found.notes)
+
+
+def test_a_confident_bar_leaves_room_for_the_bound_of_a_run(folder):
+    """At the other bar, an agent that stays as it is would be inconclusive in half of its runs."""
+    add(folder / "history", *(run_with(number, 85) for number in range(5)))
+    _, by_value = raised(folder)
+    (folder / "highbar.yaml").write_text(f"evidence: confident\n{POLICY}")
+    found, by_bound = raised(folder)
+    bar = by_bound["pass_rate"].after.value
+    assert bar < by_value["pass_rate"].after.value
+    low = share_bounds(Sums.of([(1, 1)] * 78 + [(0, 1)] * 22), 0.05).low
+    assert bar <= low < by_value["pass_rate"].after.value
+    assert "less the noise of one run and the width of its bound" in by_bound["pass_rate"].reason
+    assert not any("inconclusive" in note for note in found.notes)
 
 
 def test_failed_runs_count_and_only_the_last_five(folder):
