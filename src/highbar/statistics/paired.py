@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from highbar.statistics.bounds import Sums, monotone_bounds, share_bounds
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.distributions import at_most, normal_quantile
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.search import turning_point
@@ -45,11 +46,16 @@ def bonett_price_units(units: Iterable[tuple[Real, Real]], alpha: float) -> Inte
     return Interval(min(max(middle - half, -1.0), value), max(min(middle + half, 1.0), value))
 
 
-def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
+def paired_bounds(
+    units: Iterable[tuple[Real, Real]], alpha: float, pooled: Literal["base", "head"] | None = None
+) -> Interval | None:
     """The bounds for scores, repeated trials, weights and clusters: Σx / Σd from (x, d) of each unit; None without any.
 
     At each end the wider of Bonett and Price's bound and the pseudo-cluster Beta bound of (difference + 1) / 2. If only
     a few scenarios changed, all in one direction, the former alone is too short: see `bench/paired_exact.py`.
+
+    `pooled` is the side whose passes are pooled over several runs. Bonett and Price's bound alone shows that the other
+    side is worse, if it excludes 0: a scenario that breaks widens it, too (`bench/memory.py`).
     """
     listed = [(float(x), float(d)) for x, d in units if d > 0]
     by_price = bonett_price_units(listed, alpha)
@@ -57,24 +63,12 @@ def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval 
         return None
     # Both ends use the lower bound, which no broken trial can raise; swapping base and head gives the upper end.
     low, high = (_lower([((sign * x + d) / 2, d) for x, d in listed], alpha) for sign in (1, -1))
-    return Interval(min(by_price.low, 2 * low - 1), max(by_price.high, 1 - 2 * high))
-
-
-def bounds_of_moves(units: Sequence[tuple[Real, Real]], alpha: float) -> Interval | None:
-    """The bounds for what scenarios add to a sum of shares: the wider of `paired_bounds` and of those of both moves.
-
-    If all that changed got worse, the loss is a share with exact bounds, and `paired_bounds` a little too short: up to
-    6 % where 5 % is promised. If some got better, the bounds of loss and gain are combined (MOVER).
-    """
-    found = paired_bounds(units, alpha)
-    if found is None:
-        return None
-    largest = max(d for _, d in units)
-    sides = [Sums.of((max(sign * x, 0), d) for x, d in units) for sign in (1, -1)]
-    gain, loss = ((float(side.value), monotone_bounds(side, alpha, largest)) for side in sides)
-    below, above = bounds_of_difference(gain, loss, 0.0)
-    value = gain[0] - loss[0]
-    return Interval(min(found.low, value - below), max(found.high, value + above))
+    wide = Interval(min(by_price.low, 2 * low - 1), max(by_price.high, 1 - 2 * high))
+    if pooled == "base" and by_price.high < 0:
+        return Interval(wide.low, by_price.high)
+    if pooled == "head" and by_price.low > 0:
+        return Interval(by_price.low, wide.high)
+    return wide
 
 
 def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
@@ -91,12 +85,17 @@ def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
     return found.low if found else 0.0
 
 
+def least_half_width(units: int, alpha: float) -> float:
+    """Half the width of the bounds if two versions never differ: no difference is known more precisely than that."""
+    return normal_quantile(1 - alpha) * math.sqrt(2) / (units + 2)
+
+
 def bounds_of_difference(
     head: tuple[float, Interval], base: tuple[float, Interval], correlation: float
 ) -> tuple[float, float]:
     """How far below and above the difference of two values its bounds are, from the bounds of each (MOVER).
 
-    Infinite if an end is unbounded.
+    For values that have bounds but no influences, such as percentiles. Infinite if an end is unbounded.
     """
     (after, ends), (before, others) = head, base
     return (
