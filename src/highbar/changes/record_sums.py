@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from highbar.catalogue import is_repeated
-from highbar.columns import recorded_column
 from highbar.engine.quantities import is_mean_of_trials, pass_k_value
-from highbar.model import Ends, Linear, Percentile, Policy, Ratio, Term, Weights, Where
+from highbar.model import Linear, Percentile, Policy, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
 from highbar.policy.directions import ends_by_column
@@ -54,7 +53,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
     units: Sequence[Hashable]
     weights: Weights
     alpha: float
-    ends: Mapping[str, Ends] = {}  # by column, what a trial without a value counts as
+    below: frozenset[str] = frozenset()  # columns in which higher is better, so that a crash ranks first
 
     @cached_property
     def group(self) -> Group:
@@ -101,8 +100,17 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
     def _has(self, wanted: tuple[bool, str, Where]) -> list[bool]:
         is_term, column, where = wanted
         if not is_term:
-            return [is_selected(record, where) and bool(record.ranked(column)) for record in self.records]
-        return [is_selected(record, where) and _value(record, column) is not None for record in self.records]
+            return [one and bool(record.ranked(column)) for one, record in self._chosen(where)]
+        return [one and _value(record, column) is not None for one, record in self._chosen(where)]
+
+    def _chosen(self, where: Where) -> Iterable[tuple[bool, ScenarioRecord]]:
+        """Every scenario, and whether `where` selects it."""
+        return zip(self._selected[where], self.records, strict=True)
+
+    @cached_property
+    def _selected(self) -> Mapping[Where, list[bool]]:
+        # A rule looks at its scenarios more than ten times, and a policy may have hundreds of rules.
+        return Computed(lambda where: [is_selected(record, where) for record in self.records])
 
     def linear(self, linear: Linear) -> list[Fraction]:
         """What each scenario adds to a weighted sum of terms."""
@@ -124,7 +132,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
 
     def _parts_of(self, term: Term) -> list[Fraction | None]:
         column, where = term.column, term.where
-        values = [_value(record, column) if is_selected(record, where) else None for record in self.records]
+        values = [_value(record, column) if one else None for one, record in self._chosen(where)]
         if not any(
             value is not None and column not in one.lone for value, one in zip(values, self.records, strict=True)
         ):
@@ -145,14 +153,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             part is not None and term.column in record.valueless
             for part, record in zip(self.parts(term), self.records, strict=True)
         )
-        return Total(add_up(known), len(known), valueless=valueless, beyond=self._beyond(term, known))
-
-    def _beyond(self, term: Term, values: Sequence[Fraction]) -> int:
-        """How many scenarios have a value beyond the limit of the column."""
-        ends = self.ends.get(recorded_column(term.column))
-        if ends is None or ends.worst is None or term.of == "count":
-            return 0
-        return sum(value < ends.worst if ends.higher else value > ends.worst for value in values)
+        return Total(add_up(known), len(known), valueless=valueless)
 
     def _sides(self, ratio: Ratio) -> tuple[list[Fraction], list[Fraction]]:
         return self.linear(ratio.z), self.linear(ratio.d)
@@ -222,20 +223,18 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
         column, where = wanted
         found = [
             (value, unit)
-            for record, unit in zip(self.records, self.units, strict=True)
-            if is_selected(record, where)
+            for (one, record), unit in zip(self._chosen(where), self.units, strict=True)
+            if one
             for value in record.ranked(column)
         ]
-        never = float("-inf" if column in self.ends and self.ends[column].higher else "inf")
+        never = float("-inf" if column in self.below else "inf")
         # The values come from doubles, so that sorting them as doubles gives the same order, ten times as fast.
         return sorted(found, key=lambda one: never if one[0] is None else float(one[0]))
 
     def _rank(self, wanted: Percentile) -> Rank:
         ranked = self.ranked(wanted)
         values = [value for value, _ in ranked]
-        there = [
-            record for record in self.records if is_selected(record, wanted.where) and record.ranked(wanted.column)
-        ]
+        there = [record for one, record in self._chosen(wanted.where) if one and record.ranked(wanted.column)]
         # An error ranks beyond every number, but in a run that records no numbers it must not create a percentile.
         if all(wanted.column in record.lone for record in there):
             return Rank(None, 0, 0, 0)
@@ -260,7 +259,8 @@ def sums_of(policy: Policy, records: Sequence[ScenarioRecord], units: Sequence[H
     """
     if units is None:
         units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
-    return RecordSums(records, units, policy.weights, float(1 - policy.confidence), ends_by_column(policy))
+    below = frozenset(column for column, ends in ends_by_column(policy).items() if ends.higher)
+    return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)
 
 
 def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:
