@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
-from itertools import compress
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from bench.by_scenario import count_bounds  # noqa: E402 - needs the line above
 from bench.rising_bars import bound, outcome  # noqa: E402 - likewise
 
 from highbar.gate.baseline import Excess, weigh_excess  # noqa: E402 - likewise
+from highbar.gate.history import Explained, explain_failures  # noqa: E402 - likewise
+from highbar.model.recall import Recalled  # noqa: E402 - likewise
+from highbar.statistics.between_runs import KNOWN, SPREAD  # noqa: E402 - likewise
 from highbar.statistics.drift import ALARM, SLOPES, STEPS, bets, decline  # noqa: E402 - likewise
-from highbar.statistics.new_failures import newly_failing  # noqa: E402 - likewise
 from highbar.statistics.paired import paired_bounds, single_trial_bounds  # noqa: E402 - likewise
 from highbar.statistics.pooled import RUNS, pooled_end, pooled_share  # noqa: E402 - likewise
 
@@ -37,6 +39,9 @@ VERSIONS = (2, 5, 10, 30)
 CORRELATIONS = (0.0, 0.6)
 TABLE = ROOT / "docs" / "concepts" / "drift-luck-and-flakiness.csv"
 COLUMNS = ("what", "case", "method", "measured", "share")
+
+FLAKY_SUITES = ((0.92, 0.3, 200), (0.92, 0.3, 60), (0.85, 0.0, 100), (0.85, 0.6, 100), (0.98, 0.6, 100))
+"""The true rate, the correlation and the number of scenarios."""
 
 Random = np.random.Generator
 Row = tuple[str, str, str, str, float]
@@ -59,17 +64,17 @@ def alike(rate: float, correlation: float, scenarios: int) -> Rates:
 
 
 @cache
-def pooled_bar(passes: tuple[tuple[int, int], ...], runs: int) -> int:
+def pooled_bar(passes: tuple[tuple[int, int], ...], runs: int, *, is_confident: bool = False) -> int:
     """Where the pooled ratchet puts a threshold, in tenths of a percent; from how many scenarios passed how often."""
     units = [(Fraction(passed, runs), 1) for passed, times in passes for _ in range(times)]
     share = pooled_share(units, ALPHA)
-    return 0 if share is None else int(share[1] * 1000)
+    return 0 if share is None else int((share.confident if is_confident else share.threshold) * 1000)
 
 
 def bar_from_ends(counts: list[int], scenarios: int) -> int:
     """The same if only the values and bounds of the runs are known."""
     bar = pooled_end((count / scenarios, count_bounds(count, scenarios, ALPHA)[0]) for count in counts)
-    return 0 if bar is None else int(bar * 1000)
+    return 0 if bar is None else int(bar.threshold * 1000)
 
 
 def climb(runs: np.ndarray, method: str) -> Iterator[tuple[int, bool]]:
@@ -105,6 +110,35 @@ def ratchets(random: Random) -> Iterator[Row]:
                 yield "ratchet", f"correlation {correlation:g}", method, f"version {version}: fail", share
 
 
+def confident_ratchets(random: Random) -> Iterator[Row]:
+    """The same with `evidence: confident`: a run must prove the bar. What a version comes to, and the last bar."""
+    methods = {"room for its noise": False, "room for its noise and its bound": True}
+    for correlation in CORRELATIONS:
+        draw, times = alike(0.85, correlation, 100), 2000
+        outcomes: Counter[tuple[str, int, str]] = Counter()
+        bars: Counter[str] = Counter()
+        for _ in range(times):
+            runs = random.random((max(VERSIONS), 100)) < draw(random)
+            for method, is_confident in methods.items():
+                bar = 600
+                for place, run in enumerate(runs):
+                    word = outcome(int(run.sum()), 100, bar, "confident")
+                    outcomes[method, place + 1, word] += 1
+                    last = runs[max(0, place + 1 - RUNS) : place + 1]
+                    counted = tuple(sorted(Counter(last.sum(axis=0).tolist()).items()))
+                    mean = float(last.mean())  # no bar is above it less the noise of a run, so most need no computing
+                    if word == "pass" and 1000 * (mean - 1.64 * (mean * (1 - mean) / 100) ** 0.5) > bar:
+                        bar = max(bar, pooled_bar(counted, len(last), is_confident=is_confident))
+                bars[method] += bar
+        for method in methods:
+            case = f"correlation {correlation:g}"
+            for version in VERSIONS:
+                for word in ("fail", "inconclusive"):
+                    share = outcomes[method, version, word] / times
+                    yield "confident ratchet", case, method, f"version {version}: {word}", share
+            yield "confident ratchet", case, method, "bar after 30 versions", bars[method] / times / 1000
+
+
 # --- new failures -----------------------------------------------------------------------------
 
 
@@ -117,18 +151,12 @@ def suites() -> Iterator[tuple[str, Rates]]:
     yield "100 scenarios at 0.98, correlation 0.6", alike(0.98, 0.6, 100)
 
 
-def alarms(history: np.ndarray, now: np.ndarray, trials: int) -> np.ndarray:
-    """Which scenarios newly fail by the test, among those that passed in the last run, which is the baseline."""
-    broken: np.ndarray = (history[-1] == trials) & (now < trials)
-    if not broken.any():
-        return broken
-    steady = history[-1] == trials
-    pooled = [(int(passed), len(history) * trials) for passed in history.sum(axis=0)]
-    counts = [(int(passed), trials) if broke else None for passed, broke in zip(now, broken, strict=True)]
-    asked, others = (list(compress(pooled, one)) for one in (steady, ~steady))
-    found = broken.copy()
-    found[steady] = [fails for fails, _ in newly_failing(asked, list(compress(counts, steady)), others)]
-    return found
+def explained(history: np.ndarray, now: np.ndarray, trials: int) -> Explained:
+    """What the rule makes of the scenarios that fail, of those that passed in the last run, which is the baseline."""
+    runs = [{str(place): (int(passed), trials) for place, passed in enumerate(run)} for run in (*history, now)]
+    steady = [str(place) for place in np.flatnonzero(history[-1] == trials)]
+    broken = [id_ for id_ in steady if runs[-1][id_][0] < trials]
+    return explain_failures(steady, broken, Recalled(excusing=tuple(runs[:-1]), now=runs[-1]))
 
 
 def new_failures(random: Random) -> Iterator[Row]:
@@ -155,11 +183,11 @@ def today(random: Random, draw: Rates, trials: int) -> float:
 
 
 def false_alarms(random: Random, draw: Rates, trials: int, runs: int, times: int = 800) -> float:
-    """How often the test fails an unchanged agent."""
+    """How often the test of each scenario fails an unchanged agent."""
     failed = 0
     for _ in range(times):
         *history, now = random.binomial(trials, draw(random), (runs + 1, 100))
-        failed += bool(alarms(np.array(history), now, trials).any())
+        failed += bool(explained(np.array(history), now, trials).failing)
     return failed / times
 
 
@@ -172,9 +200,29 @@ def detection(random: Random, draw: Rates, trials: int, runs: int, broke: int, t
         passed = np.flatnonzero(history[-1] == trials)
         chosen = random.permutation(passed)[:broke]
         rates[chosen] = 0
-        found += int(alarms(history, random.binomial(trials, rates), trials)[chosen].sum())
+        failing = explained(history, random.binomial(trials, rates), trials).failing
+        found += len({str(place) for place in chosen}.intersection(failing))
         all_ += len(chosen)
     return found / all_
+
+
+def many_failures(random: Random) -> Iterator[Row]:
+    """How often the rule fails after five runs if nothing, 5 % or 10 % of a flaky suite broke for good; one trial."""
+    for rate, correlation, scenarios in FLAKY_SUITES:
+        draw = alike(rate, correlation, scenarios)
+        case = f"{scenarios} scenarios at {rate:g}, correlation {correlation:g}"
+        for broken in (0.0, 0.05, 0.1):
+            fails: Counter[str] = Counter()
+            for _ in range(2000):
+                rates = draw(random)
+                history = random.binomial(1, rates, (RUNS, scenarios))
+                rates[random.permutation(scenarios)[: round(broken * scenarios)]] = 0
+                found = explained(history, random.binomial(1, rates), 1)
+                fails["each scenario"] += bool(found.failing)
+                fails["their number"] += found.too_many
+                fails["both tests"] += bool(found.failing) or found.too_many
+            for method, number in fails.items():
+                yield "many failures", case, method, f"{broken:.0%} broken: fails", number / 2000
 
 
 # --- a baseline -------------------------------------------------------------------------------
@@ -224,15 +272,19 @@ def compared(base: np.ndarray, head: np.ndarray, margin: float = 0.0, evidence: 
         better, worse = int((differences > 0).sum()), int((differences < 0).sum())
         ends: tuple[float, float] = single_trial_bounds(better, worse, len(head), ALPHA)
     else:
-        ends = bounds_of(tuple(sorted(Counter(differences.tolist()).items())))
+        single = [set(np.unique(side)) <= {0.0, 1.0} for side in (base, head)]
+        pooled = "base" if single[1] else "head" if single[0] else None
+        ends = bounds_of(tuple(sorted(Counter(differences.tolist()).items())), pooled)
     low, high = (Fraction(end + margin) for end in ends)
     return weigh_excess(Excess(Fraction(float(differences.mean()) + margin), low, high), evidence, "")[0]
 
 
 @cache
-def bounds_of(differences: tuple[tuple[float, int], ...]) -> tuple[float, float]:
+def bounds_of(
+    differences: tuple[tuple[float, int], ...], pooled: Literal["base", "head"] | None
+) -> tuple[float, float]:
     """The bounds of the mean difference, from how often each one occurs."""
-    found = paired_bounds([(difference, 1) for difference, times in differences for _ in range(times)], ALPHA)
+    found = paired_bounds([(difference, 1) for difference, times in differences for _ in range(times)], ALPHA, pooled)
     return (-1.0, 1.0) if found is None else (found.low, found.high)
 
 
@@ -253,6 +305,36 @@ def margins(random: Random) -> Iterator[Row]:
                 yield "margin", case, method, "5 points worse, margin 5: passes with confidence", number / 1000
 
 
+def declines(random: Random) -> Iterator[Row]:
+    """Margins against five pooled runs: how often they fail an agent at the margin, and one that is 10 points worse.
+
+    *Even*: every scenario passes less often. *Fixed*: 4 % of them are fixed, and the others lose what these gain, and
+    the margin.
+    """
+    for scenarios in (60, 120):
+        draw, case = alike(0.9, 0.3, scenarios), f"correlation 0.3, {scenarios} scenarios"
+        fails: Counter[str] = Counter()
+        for _ in range(2000):
+            rates = draw(random)
+            base = random.binomial(RUNS, rates, scenarios) / RUNS
+            for margin in (0.0, 0.05):
+                head = rates * (1 - margin / rates.mean())
+                fails[f"even, margin {margin * 100:g}: at it"] += failed(random, base, head, margin)
+            fails["even, margin 0: 10 points worse"] += failed(random, base, rates * (1 - 0.1 / rates.mean()), 0.0)
+            hard = random.random(scenarios) < 0.04
+            rates = np.where(hard, 0.02, rates)
+            base = random.binomial(RUNS, rates, scenarios) / RUNS
+            gained = 0.98 * 0.04 / (0.9 * 0.96)
+            fails["fixed, margin 0: at it"] += failed(random, base, np.where(hard, 1, rates * (1 - gained)), 0.0)
+        for method, number in fails.items():
+            yield "decline", case, method, "fails", number / 2000
+
+
+def failed(random: Random, base: np.ndarray, rates: np.ndarray, margin: float) -> bool:
+    """Whether one run of an agent with these true rates fails the margin."""
+    return compared(base, (random.random(len(base)) < rates).astype(float), margin) == "fail"
+
+
 # --- drift ------------------------------------------------------------------------------------
 
 
@@ -266,13 +348,21 @@ def drifts(random: Random) -> Iterator[Row]:
             yield "drift", case, "half a point per version", "alarm within 100 versions", share
             yield "drift", case, "half a point per version", "mean versions to the alarm", delay
             yield "drift", case, "half a point per version", "versions to 9 of 10 alarms", late
-            yield (
-                "drift",
-                case,
-                "one point of noise per run",
-                "alarm within 100 versions",
-                quick_alarms(random, draw, 0.0, 1000, noise=0.01)[0],
-            )
+            for words, noise in (("one point", 0.01), ("two points", 0.02)):
+                share = quick_alarms(random, draw, 0.0, 1000, noise=noise)[0]
+                yield "drift", case, f"{words} of noise per run", "alarm within 100 versions", share
+
+
+def noisy_runs(random: Random) -> Iterator[Row]:
+    """30 versions of an unchanged agent whose whole runs vary: how often there is an alarm after any of them."""
+    for correlation in CORRELATIONS:
+        draw, alarms = alike(0.85, correlation, 400), 0
+        for _ in range(2000):
+            level = np.clip(1 + random.normal(0, 0.02, (30, 1)), 0, None)
+            runs = random.random((30, 400)) < np.clip(draw(random) * level, 0, 1)
+            alarms += bool((paths(runs) >= np.log(ALARM)).any())
+        case = f"correlation {correlation:g}, 400 scenarios"
+        yield "noisy runs", case, "two points of noise per run", "alarm within 30 versions", alarms / 2000
 
 
 def quick_alarms(
@@ -298,10 +388,16 @@ def paths(runs: np.ndarray) -> np.ndarray:
     A test holds the two together.
     """
     totals, wealth, found = np.cumsum(runs, axis=0), np.zeros(len(SLOPES) + len(STEPS)), [0.0]
+    size, excess = runs.shape[1], 0.0
     for before in range(1, len(runs)):
-        bet = np.array(bets(before))
+        pairs = before - 1 + KNOWN
+        variance = max((2 * excess / size**2 + KNOWN * SPREAD**2) / pairs, 0.0)
+        spread = size * np.sqrt(variance * before / (before + 1))
+        bet = np.minimum(bets(before), 1 / spread if spread else np.inf)
         means = np.log1p(np.outer(totals[before] / (before + 1), np.expm1(-bet))).sum(axis=0)
-        wealth = wealth - bet * runs[before].sum() - means
+        wealth = wealth - bet * runs[before].sum() - means - (bet * spread) ** 2 / 2
+        changed = runs[before].astype(int) - runs[before - 1]
+        excess += max(changed.sum(), 0) ** 2 / 2 - np.abs(changed).sum() / 4
         top = wealth.max()
         found.append(top + np.log(np.exp(wealth - top).mean()))
     return np.array(found)
@@ -313,7 +409,7 @@ def repairs(random: Random) -> Iterator[Row]:
         for scenarios in (100, 400):
             draw, case = alike(0.85, correlation, scenarios), f"correlation {correlation:g}, {scenarios} scenarios"
             for later in (1, 10):
-                found = [outcomes_after(random, draw, later) for _ in range(200)]
+                found = [outcomes_after(random, draw, later) for _ in range(80_000 // scenarios)]
                 names = [(kind, method) for kind in ("repaired", "goes on") for method in ("evidence alone", "levels")]
                 for (kind, method), alarms in zip(names, np.mean(found, axis=0), strict=True):
                     yield "repair", case, f"{kind}: {method}", f"{later} after the alarm: alarm", float(alarms)
@@ -339,6 +435,10 @@ PARTS: dict[str, Callable[[Random], Iterator[Row]]] = {
     "drift": drifts,
     "repair": repairs,
     "margin": margins,
+    "many failures": many_failures,
+    "noisy runs": noisy_runs,
+    "confident ratchet": confident_ratchets,
+    "decline": declines,
 }
 """By their name in the first column. The place of each is a part of its seed, so that it can be simulated alone."""
 

@@ -35,6 +35,29 @@ def test_new_failures_by_a_test_are_at_most_as_many_false_alarms_as_promised():
     assert max(share for (_, method), share in shares.items() if method in ("test, 5 runs", "test, 20 runs")) <= 0.10
 
 
+def test_many_failures_of_a_flaky_suite_are_found_and_an_unchanged_one_seldom_fails():
+    unchanged, broken = measured("many failures", "0% broken: fails"), measured("many failures", "5% broken: fails")
+    assert max(share for (_, method), share in unchanged.items() if method == "their number") <= 0.05
+    case = "200 scenarios at 0.92, correlation 0.3"
+    assert unchanged[case, "both tests"] <= 0.0376  # 3 % and two standard errors
+    assert broken[case, "both tests"] >= 0.82
+    assert measured("many failures", "10% broken: fails")[case, "both tests"] >= 0.995
+
+
+def test_against_pooled_runs_an_agent_at_the_margin_seldom_fails_and_a_worse_one_often():
+    shares = measured("decline", "fails")
+    assert max(share for (_, method), share in shares.items() if method.endswith("at it")) <= 0.05
+    worse = {case: share for (case, method), share in shares.items() if method.endswith("worse")}
+    assert worse["correlation 0.3, 60 scenarios"] >= 0.37
+    assert worse["correlation 0.3, 120 scenarios"] >= 0.76
+
+
+def test_a_confident_bar_of_pooled_runs_is_proven_by_most_runs_of_an_unchanged_agent():
+    shares = measured("confident ratchet", "version 30: inconclusive")
+    assert max(share for (_, method), share in shares.items() if "its bound" in method) <= 0.08
+    assert shares["correlation 0", "room for its noise"] > 0.5
+
+
 def test_a_suite_that_never_failed_is_guarded_however_short_its_history_is():
     found = measured("new_failures", "finds 1 broken")
     assert {share for (case, _), share in found.items() if "always pass; 1" in case and case.startswith("100")} == {1.0}
@@ -69,6 +92,8 @@ def test_a_repair_is_seldom_punished_and_a_decline_that_goes_on_is_still_found(l
 def test_an_unchanged_agent_raises_the_alarm_of_drift_in_at_most_5_of_100_histories():
     shares = measured("drift", "alarm within 100 versions")
     assert max(share for (_, method), share in shares.items() if method == "unchanged") <= 0.05
+    noisy = measured("noisy runs", "alarm within 30 versions")
+    assert max(noisy.values()) <= 0.05
     assert min(share for (_, method), share in shares.items() if method.startswith("half")) == 1
 
 
