@@ -9,8 +9,8 @@ from math import comb
 
 from highbar.statistics.bounds import suite_bounds
 from highbar.statistics.distributions import at_least
-from highbar.statistics.interval import Estimate, Interval, Real
-from highbar.statistics.ratio import influence_difference, ratio_influences
+from highbar.statistics.interval import Interval, Real
+from highbar.statistics.ratio import student_quantile
 from highbar.statistics.trials import VarianceSplit, variance_split_from_sums
 
 
@@ -19,26 +19,28 @@ def count_bounds(passed: int, total: int, alpha: float) -> Interval:
     return suite_bounds(Fraction(passed, total), total, alpha)
 
 
+def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
+    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None if Σt without one would be 0."""
+    q_sum, t_sum = math.fsum(q for q, _ in pairs), math.fsum(t for _, t in pairs)
+    if len(pairs) <= 1 or any(t_sum - t <= 0 for _, t in pairs):
+        return None
+    return [float((q - q_sum / t_sum * t) / (t_sum - t)) for q, t in pairs]
+
+
 def ratio_bounds(pairs: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
-    """The bounds of Σq / Σt from one (q, t) for each scenario.
+    """The bounds of Σq / Σt from one (q, t) for each scenario: the jackknife with Student's t.
 
     None if they do not exist: below two scenarios, or if one of them holds the whole denominator.
     """
     listed = list(pairs)
     influences = ratio_influences(listed)
-    found = None if influences is None else influence_difference(_ratio(listed), influences, alpha)
-    return None if found is None else found.bounds
-
-
-def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Estimate | None:
-    """How much Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each."""
-    listed = list(rows)
-    base, head = [row[:2] for row in listed], [row[2:] for row in listed]
-    base_influences, head_influences = ratio_influences(base), ratio_influences(head)
-    if base_influences is None or head_influences is None:
+    if influences is None:
         return None
-    moved = [after - before for before, after in zip(base_influences, head_influences, strict=True)]
-    return influence_difference(_ratio(head) - _ratio(base), moved, alpha)
+    count, mean = len(influences), math.fsum(influences) / len(influences)
+    deviation = math.sqrt((count - 1) / count * math.fsum((x - mean) ** 2 for x in influences))
+    half = student_quantile(1 - alpha, count - 1) * deviation
+    value = math.fsum(q for q, _ in listed) / math.fsum(t for _, t in listed)
+    return Interval(value - half, value + half)
 
 
 def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
@@ -52,10 +54,6 @@ def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
         rate_squares=sum(rate * rate for rate, _ in rates),
         inverse_trials=sum(Fraction(1, trials) for _, trials in rates),
     )
-
-
-def _ratio(pairs: Sequence[tuple[Real, Real]]) -> float:
-    return math.fsum(q for q, _ in pairs) / math.fsum(t for _, t in pairs)
 
 
 def pass_at(k: int, trials: int, passed: int) -> Fraction | None:

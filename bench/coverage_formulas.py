@@ -26,7 +26,7 @@ from bench.coverage_grid import (
 from bench.coverage_methods import Figure, errors, six_sums
 
 from highbar.statistics.bounds import Ranks, Sums, nearest_rank, percentile_ranks, share_bounds
-from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
+from highbar.statistics.composite import Addend, BoundedTerm, CrossSums, bounds_of_sum, combine, correlation
 from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums
 
@@ -40,9 +40,9 @@ def composite_figures(
     """A usual composite with and without its latency term: ours; without it also MOVER, delta method, bootstrap."""
     samples, latencies = draw_composite(levels, mutual, scenarios, rng)
     name = f"{levels[0]}, {levels[1]}, {levels[2]}, correlation {mutual}"
-    terms, correlations = share_terms(samples)
+    terms, correlations, summed = share_terms(samples)
     shares = sum(weight * level for weight, level in zip(COMPOSITE_WEIGHTS, levels, strict=False))
-    bounds = [_together(row) for row in terms]
+    bounds = [_narrower(_together(row), ends) for row, ends in zip(terms, summed, strict=True)]
     yield _figure("composite of three", name, scenarios, "Highbar", np.array(bounds), shares, limited=True)
     combined = [
         combine(sum(term.gradient * term.value for term in row), row, matrix)
@@ -50,7 +50,8 @@ def composite_figures(
     ]
     yield _figure("composite of three", name, scenarios, "MOVER", np.array(combined), shares)
     slow = [latency_term(row) for row in np.sort(latencies, axis=1)]
-    bounds = [_together((*row, last)) for row, last in zip(terms, slow, strict=True)]
+    late = [_together([last]) for last in slow]
+    bounds = [(low + last[0], high + last[1]) for (low, high), last in zip(bounds, late, strict=True)]
     whole = shares - COMPOSITE_WEIGHTS[-1] * LATENCY_P95 / LATENCY_LIMIT
     yield _figure("composite with latency", name, scenarios, "Highbar", np.array(bounds), whole, limited=True)
     yield _figure("composite of three", name, scenarios, "delta", delta(samples), shares)
@@ -82,23 +83,33 @@ def draw_composite(
     return samples, np.exp(log_middle + LATENCY_SPREAD * latent())
 
 
-def share_terms(samples: list[Sample]) -> tuple[list[list[BoundedTerm]], list[list[list[float]]]]:
-    """The terms of every replicate and their correlations, as the product makes them."""
+def share_terms(
+    samples: list[Sample],
+) -> tuple[list[list[BoundedTerm]], list[list[list[float]]], list[tuple[float, float]]]:
+    """The terms of every replicate, their correlations, and the bounds of their sum, as the product makes them."""
+    largest = [sample.d.max(axis=1).tolist() for sample in samples]
+    factors = [Fraction(str(weight)) for weight in COMPOSITE_WEIGHTS]
     sums = [[Sums(*row) for row in six_sums(sample).tolist()] for sample in samples]
     crosses = {(i, j): cross_sums(samples[i], samples[j]).tolist() for i, j in ((0, 1), (0, 2), (1, 2))}
-    all_terms, matrices = [], []
+    all_terms, matrices, bounds_of_sums = [], [], []
     for replicate in range(COMPOSITE_REPLICATES):
         mine = [column[replicate] for column in sums]
         terms = []
         for one, weight in zip(mine, COMPOSITE_WEIGHTS, strict=False):
             bounds = share_bounds(one, ALPHA) or (0.0, 1.0)
             terms.append(BoundedTerm(float(one.value), bounds[0], bounds[1], weight))
+        products = {pair: CrossSums(*rows[replicate]) for pair, rows in crosses.items()}
         matrix = [[1.0] * 3 for _ in range(3)]
-        for (i, j), rows in crosses.items():
-            matrix[i][j] = matrix[j][i] = correlation(mine[i], mine[j], CrossSums(*rows[replicate]))
+        for (i, j), cross in products.items():
+            matrix[i][j] = matrix[j][i] = correlation(mine[i], mine[j], cross)
+        addends = [
+            Addend(factor, one, column[replicate]) for factor, one, column in zip(factors, mine, largest, strict=False)
+        ]
         all_terms.append(terms)
         matrices.append(matrix)
-    return all_terms, matrices
+        low, high = bounds_of_sum(addends, products, ALPHA)
+        bounds_of_sums.append((low, high))
+    return all_terms, matrices, bounds_of_sums
 
 
 def cross_sums(first: Sample, second: Sample) -> Integers:
@@ -169,6 +180,10 @@ def _together(terms: Sequence[BoundedTerm]) -> tuple[float, float]:
     """A sum of terms where all of them are at their worse ends, and at their better ones."""
     low = sum(term.gradient * (term.low if term.gradient > 0 else term.high) for term in terms)
     return low, sum(term.gradient * (term.high if term.gradient > 0 else term.low) for term in terms)
+
+
+def _narrower(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return max(one[0], other[0]), min(one[1], other[1])
 
 
 def _figure(

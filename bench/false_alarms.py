@@ -20,14 +20,17 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
-from bench.by_scenario import ratio_difference  # noqa: E402 - needs the line above
-
 from highbar.changes.paired_runs import PairedRuns  # noqa: E402 - needs the line above
 from highbar.changes.record_sums import RecordSums  # noqa: E402 - likewise
 from highbar.gate.baseline import Excess, weigh_excess  # noqa: E402 - likewise
 from highbar.model import Percentile, Weights  # noqa: E402 - likewise
 from highbar.model.records import ScenarioRecord  # noqa: E402 - likewise
-from highbar.statistics.paired import paired_bounds, single_trial_bounds  # noqa: E402 - likewise
+from highbar.statistics.bounds import suite_bounds  # noqa: E402 - likewise
+from highbar.statistics.paired import (  # noqa: E402 - likewise
+    bounds_of_difference,
+    paired_bounds,
+    single_trial_bounds,
+)
 from highbar.statistics.ratio import log_ratio_difference  # noqa: E402 - likewise
 
 SEED = 20261115
@@ -114,9 +117,11 @@ def precision(random: Random, scenarios: int) -> float:
     for _ in range(2):
         hit = positive & (random.random(scenarios) < level)
         false = ~positive & (random.random(scenarios) > level)
-        sides += [hit.astype(float), (hit | false).astype(float)]
-    found = ratio_difference(list(zip(*(side.tolist() for side in sides), strict=True)), ALPHA)
-    return 1.0 if found is None else found.bounds.high
+        predicted = int((hit | false).sum())
+        value = Fraction(int(hit.sum()), predicted)
+        sides.append((float(value), suite_bounds(value, predicted, ALPHA)))
+    (before, others), (after, ends) = sides
+    return after - before + bounds_of_difference((after, ends), (before, others), 0.0)[1]
 
 
 def tokens(random: Random, scenarios: int) -> float:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from bench import coverage, paired_exact, planned
+from bench import coverage, margins, paired_exact, planned
 from bench.by_scenario import count_bounds, point_gate_chance
 from bench.coverage_grid import LIMIT
 from bench.coverage_page import page as coverage_page
@@ -185,3 +185,13 @@ def test_losses_are_missed_as_often_as_reports_say():
 def test_every_table_is_named_on_a_page(table):
     """A table that no page names proves nothing to anybody."""
     assert any(table.name in page.read_text("utf-8") for page in DOCS.rglob("*.md"))
+
+
+def test_the_figures_of_margins_are_those_of_the_table():
+    rows = rows_of(margins.TABLE)
+    assert {(row["metric"], row["case"], int(row["scenarios"])) for row in rows} <= {one[:3] for one in margins.POINTS}
+    said = words(CONCEPTS / "comparing.md")
+    passes, fails = (100 * max(float(row[outcome]) for row in rows) for outcome in ("passes", "fails"))
+    assert f"passes in at most {passes:.1f} % of the simulated runs and fails in at most {fails:.1f} %" in said
+    without = max(float(row["shown_passes"]) for row in rows if "no limit" in row["case"])
+    assert f"up to {100 * without:.0f} % of such agents would pass" in said

@@ -1,15 +1,13 @@
 """A metric in two runs of the same scenarios → head minus base, with bounds that use the pairing.
 
 - A share of scenarios: Tango's score interval if every scenario has one trial that passed or failed; otherwise the
-  wider of Bonett and Price's interval and of the bounds of a share. Against several pooled runs, Bonett and Price's
-  alone shows a decline.
-- A ratio of other sums (tokens, cost): the jackknife of its logarithm.
-- A percentile: the bounds of both runs, combined.
-- A formula: linearized. The influence of a scenario is what it adds by the gradient of the formula in the head, minus
-  the same in the base.
-
-A rare and large influence makes the jackknife too short, linearized or not: only the bounds of shares and percentiles
-are known to hold. The others are shown, and decide no rule with confidence.
+  wider of Bonett and Price's interval and of the bounds of a share. So has a mean of values with limits.
+  Against several pooled runs, Bonett and Price's bound alone shows a decline of passes.
+- A sum of shares, such as a composite: the same, by what each scenario adds to the sum.
+- Anything else that has bounds in each run: the bounds of both runs, combined (MOVER). Only for a percentile is the
+  correlation of the runs known to hold; it is 0 otherwise, which is too wide if the same scenarios are hard in both.
+- A ratio of sums without limits (tokens, cost): the jackknife of its logarithm. It is shown, and decides no rule with
+  confidence: what is rare and large may be missing from both runs.
 
 Swapping the runs mirrors every interval.
 """
@@ -19,67 +17,99 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
 
 from highbar.changes.record_sums import RecordSums
-from highbar.language.formula import operations
-from highbar.measure.intervals import FormulaBounds, doubt_of_trials, doubt_of_weights, weights_differ
-from highbar.measure.parts import Node, Size, counts_scenarios, is_share, is_weighted, parts_of
+from highbar.measure.intervals import FormulaBounds
+from highbar.measure.parts import Node, is_share, parts_of, shares_in_sum
 from highbar.model import Doubt, Percentile, Ratio
 from highbar.model.comparison import Factor
-from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import (
     bounds_of_difference,
-    least_half_width,
+    bounds_of_moves,
     paired_bounds,
     pearson_correlation,
     single_trial_bounds,
 )
-from highbar.statistics.ratio import influence_difference, log_ratio_difference, ratio_influences
+from highbar.statistics.ratio import log_ratio_difference
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 _ONE = Fraction(1)
-_UNKNOWN = "no interval is known to hold for the change of such sums or formulas between two runs"
-_Leaf = Node
-"""A ratio, or the largest node of a formula that depends on one percentile and on nothing else that varies."""
 
 
-class PairedRuns(Struct, frozen=True):
+class PairedRuns(Struct, frozen=True, dict=True):  # with a dict, so that bounds are computed once, on demand
     """Two runs of the same scenarios in the same order, and the accepted one-sided error."""
 
     base: RecordSums
     head: RecordSums
     alpha: float
 
+    @cached_property
+    def _own(self) -> tuple[FormulaBounds, FormulaBounds]:
+        """The bounds in the base and in the head, each on its own."""
+        base, head = (FormulaBounds(run.group, self.alpha, ends=run.ends) for run in (self.base, self.head))
+        return base, head
+
+    def doubt(self, root: Node) -> Doubt | None:
+        """Why no interval of the difference is known to be valid; None if one is."""
+        found = (own.doubt(root) for own in reversed(self._own))
+        return next((one for one in found if one is not None), None)
+
     def bounds(self, root: Node, share: Fraction = _ONE) -> tuple[Interval, Factor | None]:
         """The bounds of head - share · base, and the factor head / base if the bounds come from it."""
-        if isinstance(root, Ratio):
-            if is_share(root):
-                same = self._share_bounds(root)
-                if same is not None:
-                    return self._less_of_base(root, same, 1 - share), None
-            else:
-                factor = self.mean_factor(root)
-                if factor is not None:
-                    return self._by_factor(root, factor, float(share)), factor
-        return self._by_gradient(root, float(share)), None
+        if isinstance(root, Ratio) and not is_share(root) and self.doubt(root) is not None:
+            factor = self.mean_factor(root)
+            if factor is not None:
+                return self._by_factor(root, factor, float(share)), factor
+        paired = self._of_pairs(root)
+        if paired is None:
+            return self._of_both(root, float(share)), None
+        return self._less_of_base(root, paired, 1 - share), None
 
-    def _share_bounds(self, ratio: Ratio) -> Interval | None:
-        """The bounds of a share; None if a scenario has different weights in the two runs."""
-        if not self._weighs_the_same(ratio):
+    def _of_pairs(self, root: Node) -> Interval | None:
+        """The bounds of head - base of a sum of shares, and of a rest; None without a share that can be paired."""
+        if isinstance(root, Ratio) and not is_share(root):
+            return self._mean_bounds(root)
+        shares, rest = shares_in_sum(root)
+        if not shares or not all(self._weighs_the_same(one) for one in shares):
             return None
+        if len(shares) == 1:
+            ((one, factor),) = shares.items()
+            ends = [float(factor) * end for end in self._mean_bounds(one) or UNBOUNDED]
+        else:
+            ends = list(self._sum_bounds(shares))
+        others = self._of_both(rest, 1.0)
+        return Interval(min(ends) + others.low, max(ends) + others.high)
+
+    def _mean_bounds(self, ratio: Ratio) -> Interval | None:
+        """The bounds of a share, or of a mean of values with limits.
+
+        None for anything else, and if a scenario has different weights in the two runs.
+        """
+        known = [own.limits_of_mean(ratio) for own in self._own]
+        if known[0] is None or known[1] is None or not self._weighs_the_same(ratio):
+            return None
+        low, high = known[0]
         weights = self.head.linear(ratio.d)
         after, before = self.head.linear(ratio.z), self.base.linear(ratio.z)
+        if low or high != 1:
+            after, before = (
+                [(part - low * weight) / (high - low) for part, weight in zip(parts, weights, strict=True)]
+                for parts in (after, before)
+            )
         counts = self._single_trial_counts(before, after, weights)
         if counts is not None:
-            return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
-        differences = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
-        weight = self.head.by_unit(weights)
-        units = [(differences[unit], weight[unit]) for unit in weight]
-        return paired_bounds(units, self.alpha, self._pooled_side(before, after, weights)) or UNBOUNDED
+            found = single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
+        else:
+            differences = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
+            weight = self.head.by_unit(weights)
+            units = [(differences[unit], weight[unit]) for unit in weight]
+            found = paired_bounds(units, self.alpha, self._pooled_side(before, after, weights)) or UNBOUNDED
+        return Interval(*(float(high - low) * end for end in found))
 
     def _pooled_side(
         self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
@@ -93,11 +123,26 @@ class PairedRuns(Struct, frozen=True):
             return "base"
         return "head" if counted and all(m >= 2 * n for n, m in trials) else None
 
-    def _less_of_base(self, ratio: Ratio, same: Interval, part: Fraction) -> Interval:
+    def _sum_bounds(self, shares: Mapping[Ratio, Fraction]) -> Interval:
+        """The bounds of head - base of Σ factor · share, by what each scenario adds to it."""
+        moved: dict[Hashable, float] = {}
+        weights: dict[Hashable, float] = {}
+        for share, factor in shares.items():
+            after, before, of = self.head.linear(share.z), self.base.linear(share.z), self.head.linear(share.d)
+            each = float(factor / sum(of)) if any(of) else 0.0
+            for unit, number in self.head.by_unit([a - b for a, b in zip(after, before, strict=True)]).items():
+                moved[unit] = moved.get(unit, 0.0) + each * float(number)
+            for unit, number in self.head.by_unit(of).items():
+                weights[unit] = weights.get(unit, 0.0) + abs(each) * float(number)
+        found = bounds_of_moves([(moved[unit], weights[unit]) for unit in weights], self.alpha) or UNBOUNDED
+        whole = math.fsum(weights.values())
+        return Interval(*(whole * end for end in found))
+
+    def _less_of_base(self, root: Node, same: Interval, part: Fraction) -> Interval:
         """The bounds of head - base + `part` · base, from those of head - base: both distances are added."""
         if not part:
             return same
-        ends = [float(part) * end for end in FormulaBounds(self.base.group, self.alpha).of(ratio)]
+        ends = [float(part) * end for end in self._own[0].of(root)]
         return Interval(same.low + min(ends), same.high + max(ends))
 
     def _weighs_the_same(self, ratio: Ratio) -> bool:
@@ -121,27 +166,14 @@ class PairedRuns(Struct, frozen=True):
         worse = sum(b > a for b, a in zip(before, after, strict=True))
         return better, worse, int(sum(weights))
 
-    def doubt(self, root: Node) -> Doubt | None:
-        """Why no interval of the difference is known to be valid; None if one is."""
-        for part in parts_of(root):
-            found = self._doubt_of(part)
-            if found is not None:
-                return found
-        return None if self._is_known_to_hold(root) else Doubt("sums", _UNKNOWN)
-
-    def _is_known_to_hold(self, root: Node) -> bool:
-        if isinstance(root, Ratio) and parts_of(root):
-            return is_share(root) and _is_given(root) and self._weighs_the_same(root)
-        return _is_leaf(root) or not parts_of(root)
-
-    def _doubt_of(self, part: Ratio | Percentile) -> Doubt | None:
-        if isinstance(part, Percentile):
-            found = (doubt_of_trials(run.ranks[part]) for run in (self.base, self.head))
-            return next((one for one in found if one is not None), None)
-        if is_share(part) and is_weighted(part) and weights_differ(part, self.head.group):
-            totals = self.head.ratios[part]
-            return doubt_of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
-        return None
+    def _of_both(self, root: Node, share: float) -> Interval:
+        """The bounds of head - share · base from those of both runs."""
+        (before, others), (after, ends) = (own.value_and_bounds(root) for own in self._own)
+        parts = parts_of(root)
+        alike = self._correlation(parts[0]) if len(parts) == 1 and isinstance(parts[0], Percentile) else 0.0
+        base = (share * before, Interval(share * others.low, share * others.high))
+        below, above = bounds_of_difference((after, ends), base, alike)
+        return Interval(after - base[0] - below, after - base[0] + above)
 
     def mean_factor(self, ratio: Ratio) -> Factor | None:
         """Head divided by base of a ratio of two sums, by the paired jackknife of its logarithm; None if unbounded."""
@@ -167,128 +199,12 @@ class PairedRuns(Struct, frozen=True):
         low, high = (-math.inf if end is None else math.log(end / share) for end in (factor.low, factor.high))
         return Interval(middle * math.sinh(low / 2), middle * math.sinh(high / 2))
 
-    def _by_gradient(self, root: Node, share: float) -> Interval:
-        before, slopes_before = _value_and_gradient(root, self._values(self.base, root), self.base)
-        after, slopes_after = _value_and_gradient(root, self._values(self.head, root), self.head)
-        value = after - share * before
-        influences: dict[Hashable, float] = {}
-        floor = below = above = 0.0
-        for leaf in _leaves(root):
-            slope, other = slopes_after.get(leaf, 0.0), share * slopes_before.get(leaf, 0.0)
-            if slope == 0 and other == 0:
-                continue
-            if not isinstance(leaf, Ratio):
-                reach = self._percentile(leaf, slope, other)
-                below, above = below + reach[0], above + reach[1]
-                continue
-            if not self._influence(influences, leaf, slope, other):
-                return UNBOUNDED
-            # Two runs without any difference have influences of 0: a share is still not known more precisely than this.
-            if is_share(leaf):
-                units = min(run.ratios[leaf].sums.clusters for run in (self.base, self.head))
-                floor += (max(abs(slope), abs(other)) * least_half_width(units, self.alpha)) ** 2
-        half = 0.0
-        if influences:
-            found = influence_difference(value, list(influences.values()), self.alpha)
-            if found is None:
-                return UNBOUNDED
-            half = max(found.bounds.high - value, math.sqrt(floor))
-        return Interval(value - half - below, value + half + above)
-
-    def _influence(self, found: dict[Hashable, float], ratio: Ratio, slope: float, other: float) -> bool:
-        """Add the influence of each unit on the formula through one ratio; False if it cannot be computed."""
-        for run, gradient in ((self.head, slope), (self.base, -other)):
-            z, d = run.by_unit(run.linear(ratio.z)), run.by_unit(run.linear(ratio.d))
-            units = [unit for unit in d if d[unit] or z[unit]]
-            influences = ratio_influences([(float(z[unit]), float(d[unit])) for unit in units])
-            if influences is None:
-                return False
-            for unit, influence in zip(units, influences, strict=True):
-                found[unit] = found.get(unit, 0.0) + gradient * influence
-        return True
-
-    def _values(self, run: RecordSums, root: Node) -> dict[_Leaf, float]:
-        return {leaf: self._value(run, leaf) for leaf in _leaves(root)}
-
-    def _value(self, run: RecordSums, leaf: _Leaf) -> float:
-        if isinstance(leaf, Ratio):
-            return float(run.ratios[leaf].sums.value)
-        percentile = _percentile_in(leaf)
-        at = run.ranks[percentile].value
-        return _value_and_gradient(leaf, {percentile: math.inf if at is None else float(at)}, run)[0]
-
-    def _percentile(self, leaf: _Leaf, slope: float, other: float) -> tuple[float, float]:
-        """How far down and up the uncertainty of a percentile, or of a function of one, may move the difference."""
-        percentile = _percentile_in(leaf)
-        sides = []
-        for run, gradient in ((self.head, slope), (self.base, other)):
-            value, ends = self._value(run, leaf), FormulaBounds(run.group, self.alpha).of(leaf)
-            reach = (gradient * (ends.low - value), gradient * (ends.high - value)) if gradient else (0.0, 0.0)
-            sides.append((0.0, Interval(min(reach), max(reach))))
-        return bounds_of_difference(sides[0], sides[1], self._correlation(percentile))
-
     def _correlation(self, percentile: Percentile) -> float:
         """The correlation between the runs of how many trials of each unit are at or below the percentile."""
         columns = [_below(run, percentile) for run in (self.base, self.head)]
         units = list(dict.fromkeys(unit for column in columns for unit in column))
         first, second = ([column.get(unit, 0.0) for unit in units] for column in columns)
         return pearson_correlation(first, second)
-
-
-def _is_given(share: Ratio) -> bool:
-    """Whether the suite alone says what a share is of: scenarios, expectations, or positives. Answers cannot add to it.
-
-    Two runs of precision may happen to have as many predictions, but the next ones need not.
-    """
-    counted = {term.column for term, _ in share.d if not counts_scenarios(term)}
-    return counted <= {"expected"} or counted == {"tp", "fn"}
-
-
-# --- the gradient of a formula ----------------------------------------------------------------
-
-
-def _leaves(root: Node) -> tuple[_Leaf, ...]:
-    """Every leaf of a formula, without repetitions."""
-    found: dict[_Leaf, None] = {}
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if _is_leaf(node):
-            found[node] = None
-        elif isinstance(node, operations.Operation):
-            waiting.extend(node.operands)
-    return tuple(found)
-
-
-def _is_leaf(node: Node) -> bool:
-    """Whether linearization stops at this node."""
-    if isinstance(node, Ratio | Percentile):
-        return True
-    parts = parts_of(node)
-    return len(parts) == 1 and isinstance(parts[0], Percentile)
-
-
-def _value_and_gradient(
-    root: Node, values: Mapping[_Leaf, float], run: RecordSums
-) -> tuple[float, Mapping[_Leaf, float]]:
-    """The value of a formula at these values of its leaves, and its derivative by each leaf."""
-
-    def known(node: Node) -> float | None:
-        if isinstance(node, Size):
-            return float(run.ratios[node.ratio].sums.d)
-        if isinstance(node, Ratio) and node.z == node.d:
-            return 1.0  # a count over itself does not vary, so it is not a leaf
-        return values.get(node)
-
-    return operations.value(root, known), {leaf: operations.derivative(root, leaf, known) for leaf in values}
-
-
-def _percentile_in(leaf: Node) -> Percentile:
-    parts: Sequence[object] = parts_of(leaf)
-    found = parts[0]
-    if not isinstance(found, Percentile):
-        raise TypeError(f"{leaf} holds no percentile")
-    return found
 
 
 def _below(run: RecordSums, percentile: Percentile) -> dict[Hashable, float]:

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from highbar.catalogue import is_repeated
+from highbar.columns import recorded_column
 from highbar.engine.quantities import is_mean_of_trials, pass_k_value
-from highbar.model import Linear, Percentile, Policy, Ratio, Term, Weights, Where
+from highbar.model import Ends, Linear, Percentile, Policy, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
 from highbar.policy.directions import ends_by_column
@@ -53,7 +54,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
     units: Sequence[Hashable]
     weights: Weights
     alpha: float
-    below: frozenset[str] = frozenset()  # columns in which higher is better, so that a crash ranks first
+    ends: Mapping[str, Ends] = {}  # by column, what a trial without a value counts as
 
     @cached_property
     def group(self) -> Group:
@@ -153,7 +154,14 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             part is not None and term.column in record.valueless
             for part, record in zip(self.parts(term), self.records, strict=True)
         )
-        return Total(add_up(known), len(known), valueless=valueless)
+        return Total(add_up(known), len(known), valueless=valueless, beyond=self._beyond(term, known))
+
+    def _beyond(self, term: Term, values: Sequence[Fraction]) -> int:
+        """How many scenarios have a value beyond the limit of the column."""
+        ends = self.ends.get(recorded_column(term.column))
+        if ends is None or ends.worst is None or term.of == "count":
+            return 0
+        return sum(value < ends.worst if ends.higher else value > ends.worst for value in values)
 
     def _sides(self, ratio: Ratio) -> tuple[list[Fraction], list[Fraction]]:
         return self.linear(ratio.z), self.linear(ratio.d)
@@ -227,7 +235,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             if one
             for value in record.ranked(column)
         ]
-        never = float("-inf" if column in self.below else "inf")
+        never = float("-inf" if column in self.ends and self.ends[column].higher else "inf")
         # The values come from doubles, so that sorting them as doubles gives the same order, ten times as fast.
         return sorted(found, key=lambda one: never if one[0] is None else float(one[0]))
 
@@ -259,8 +267,7 @@ def sums_of(policy: Policy, records: Sequence[ScenarioRecord], units: Sequence[H
     """
     if units is None:
         units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
-    below = frozenset(column for column, ends in ends_by_column(policy).items() if ends.higher)
-    return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)
+    return RecordSums(records, units, policy.weights, float(1 - policy.confidence), ends_by_column(policy))
 
 
 def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:

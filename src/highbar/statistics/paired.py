@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.bounds import Sums, monotone_bounds, share_bounds
 from highbar.statistics.distributions import at_most, normal_quantile
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.search import turning_point
@@ -71,6 +71,23 @@ def paired_bounds(
     return wide
 
 
+def bounds_of_moves(units: Sequence[tuple[Real, Real]], alpha: float) -> Interval | None:
+    """The bounds for what scenarios add to a sum of shares: the wider of `paired_bounds` and of those of both moves.
+
+    If all that changed got worse, the loss is a share with exact bounds, and `paired_bounds` a little too short: up to
+    6 % where 5 % is promised. If some got better, the bounds of loss and gain are combined (MOVER).
+    """
+    found = paired_bounds(units, alpha)
+    if found is None:
+        return None
+    largest = max(d for _, d in units)
+    sides = [Sums.of((max(sign * x, 0), d) for x, d in units) for sign in (1, -1)]
+    gain, loss = ((float(side.value), monotone_bounds(side, alpha, largest)) for side in sides)
+    below, above = bounds_of_difference(gain, loss, 0.0)
+    value = gain[0] - loss[0]
+    return Interval(min(found.low, value - below), max(found.high, value + above))
+
+
 def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
     """The lower bound of Σz / Σd from (z, d) of each unit; the pseudo-cluster weighs as much as the heaviest unit."""
     sums = Sums(
@@ -85,17 +102,12 @@ def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
     return found.low if found else 0.0
 
 
-def least_half_width(units: int, alpha: float) -> float:
-    """Half the width of the bounds if two versions never differ: no difference is known more precisely than that."""
-    return normal_quantile(1 - alpha) * math.sqrt(2) / (units + 2)
-
-
 def bounds_of_difference(
     head: tuple[float, Interval], base: tuple[float, Interval], correlation: float
 ) -> tuple[float, float]:
     """How far below and above the difference of two values its bounds are, from the bounds of each (MOVER).
 
-    For values that have bounds but no influences, such as percentiles. Infinite if an end is unbounded.
+    Infinite if an end is unbounded.
     """
     (after, ends), (before, others) = head, base
     return (

@@ -15,7 +15,7 @@ from highbar.statistics.paired import (
     bonett_price,
     bonett_price_units,
     bounds_of_difference,
-    least_half_width,
+    bounds_of_moves,
     mcnemar_exact,
     mcnemar_mid_p,
     paired_bounds,
@@ -100,7 +100,17 @@ def test_the_bounds_of_units_hold_the_difference_mirror_and_do_not_depend_on_the
 def test_units_without_weight_have_no_bounds_and_those_that_never_differed_have_a_width():
     assert bonett_price_units([(0, 0)], 0.05) is None
     low, high = bonett_price_units([(0, 1)] * 50, 0.05)
-    assert high == -low == pytest.approx(least_half_width(50, 0.05))
+    assert high == -low == pytest.approx(normal_quantile(0.95) * math.sqrt(2) / 52)
+
+
+def test_a_loss_alone_has_the_exact_bound_of_a_share():
+    """Of 150 scenarios one broke: a loss of 3 % is not excluded, which Bonett and Price's bound would have said."""
+    units = [(-1, 1)] + [(0, 1)] * 149
+    exact, shorter = bounds_of_moves(units, 0.05), paired_bounds(units, 0.05)
+    assert exact.low == pytest.approx(-share_bounds(Sums.of([(-x, d) for x, d in units]), 0.05).high)
+    assert exact.low < -0.03 < shorter.low
+    assert exact.high >= shorter.high
+    assert bounds_of_moves([(-x, d) for x, d in units], 0.05) == pytest.approx((-exact.high, -exact.low))
 
 
 def test_the_bounds_of_a_difference_of_two_values():
