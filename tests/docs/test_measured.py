@@ -195,3 +195,17 @@ def test_the_figures_of_margins_are_those_of_the_table():
     assert f"passes in at most {passes:.1f} % of the simulated runs and fails in at most {fails:.1f} %" in said
     without = max(float(row["shown_passes"]) for row in rows if "no limit" in row["case"])
     assert f"up to {100 * without:.0f} % of such agents would pass" in said
+
+
+def test_the_figures_of_composites_are_those_of_the_table():
+    rows = rows_of(TABLES / "composites.csv")
+    shares = {(row["correlation"], row["scenarios"], row["truth"], row["bar"]): row for row in rows}
+    good, bad = (shares["0", "100", truth, "0.9000"] for truth in ("0.9500", "0.8500"))
+    numbers = (good["passes"], good["added_passes"], bad["fails"], bad["added_fails"])
+    first, second, third, fourth = (f"{100 * float(number):.0f} %" for number in numbers)
+    said = words(CONCEPTS / "confidence.md")
+    assert f"{first} pass with 100 scenarios, where {second} would with all parts at their worst at once" in said
+    assert f"at 85 % {third} fail, where {fourth} would" in said
+    at_bar = [row for row in rows if row["truth"] == row["bar"]]
+    assert f"in up to {100 * max(float(row['mover_passes']) for row in at_bar):.1f} % of the runs" in said
+    assert max(float(row[outcome]) for row in at_bar for outcome in ("passes", "fails")) <= LIMIT
