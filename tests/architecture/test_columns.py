@@ -27,6 +27,7 @@ EVERYWHERE: Mapping[str, str] = {
     "columns.py": "its row",
     "catalogue.py": "the measures and metrics that formulas name",
     "load/names.py": "what other people call the columns",
+    "core/rows/row.py": "the field of a row, with its type",
 }
 """Files that may name any measured column."""
 
@@ -77,12 +78,17 @@ MORE: Mapping[str, Mapping[str, str]] = {
         **OF_A_WIRE_FORMAT,
         "running/records.py": "the answer of several turns, summed",
         "engine/quantities.py": "the scoring expression of token_efficiency: quality and tokens of the same trials",
+        "core/score/measures.py": "likewise",
+        "core/score/scores.py": "whole numbers are kept as such",
+        "core/score/settled.py": "likewise",
         "load/hints.py": "advice for a count that is no whole number",
         "measure/undefined.py": "the sentence for results that lack one of the pair",
     },
     "quality_score": {
         **OF_A_REPLY,
         "engine/quantities.py": "the scoring expression of token_efficiency",
+        "core/score/measures.py": "likewise",
+        "core/score/trial.py": "a score judges a trial",
         "load/hints.py": "advice for a score out of 100",
         "measure/undefined.py": "the sentence for results that lack one of the pair",
     },

@@ -181,7 +181,8 @@ def _descriptions(layout: Layout) -> dict[str, str]:
     if not layout.repeated:
         return {}
     columns = {name: name for name in DESCRIPTION_COLUMNS if name in layout.columns}
-    return columns | {f"col_{i}": column for i, column in enumerate(named_columns(layout))}
+    others = enumerate(named_columns(layout))
+    return columns | {f"col_{i}": column for i, column in others if column not in columns}
 
 
 def _versions_hint(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:

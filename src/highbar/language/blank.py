@@ -31,6 +31,8 @@ def is_blank(text: str) -> bool:
     >>> is_blank(""), is_blank(" \u200b\ufffc"), is_blank("\u0301"), is_blank("a\u0301")
     (True, True, True, False)
     """
+    if "!" <= text[:1] <= "~":  # as nearly every text begins
+        return False
     return not any(map(_is_seen, text))
 
 

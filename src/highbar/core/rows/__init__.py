@@ -1,0 +1,1 @@
+"""Results as rows: one reader a form, one struct for a row."""
