@@ -32,13 +32,13 @@ OF_OTHER_FILES = (b"python", b"is_json", b"file:", b"prompts", b"\\")
 """Words in a suite whose checks or tests may be in other files, which can change while the suite does not."""
 
 
-class _RunRow(Struct, frozen=True):
+class _RowOfRun(Struct, frozen=True):
     """The one field of a row that is needed here."""
 
     id: str
 
 
-_row_in = Decoder(_RunRow).decode
+_row_in = Decoder(_RowOfRun).decode
 
 
 def files_beside(paths: Iterable[str]) -> list[str]:
