@@ -177,8 +177,11 @@ def judged(done: Run, verdict: str) -> dict[str, Any]:
     return done.json
 
 
-def refused(done: Run, *fragments: str, line: int | None = None) -> None:
-    """Exit 2: nothing was judged, and the problems say these things (in any case), one of them on that line."""
+def refused(done: Run, *fragments: str, line: int | None = None, code: str | None = None) -> None:
+    """Exit 2: nothing was judged. The problems name these values (in any case), and one of them is on that line.
+
+    All of them have that code.
+    """
     assert done.exit == EXIT[None], f"exit {done.exit}\n{done.out}\n{done.err}"
     assert done.json["verdict"] is None
     assert done.json["problems"]
@@ -187,6 +190,8 @@ def refused(done: Run, *fragments: str, line: int | None = None) -> None:
     assert not missing, f"{missing} not in\n{done.problems}"
     lines = [problem["line"] for problem in done.json["problems"]]
     assert line is None or line in lines, f"line {line} not in {lines}\n{done.problems}"
+    codes = {problem["code"] for problem in done.json["problems"]}
+    assert code is None or codes == {code}, f"{codes}\n{done.problems}"
 
 
 def _refuse(constant: str) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from highbar import importers
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.importers.report import Report
 from highbar.importers.writing import convert
 from highbar.model.judging import ScorerDemand
@@ -35,12 +35,19 @@ def imported(
     return [json.loads(line) for line in target.getvalue().splitlines()], report
 
 
-def refusal(tool: str, path: Path, read: importers.Read | None = None, judged_by: tuple[ScorerDemand, ...] = ()) -> str:
-    """Why a file is not read; it is a failure if it is."""
+def problems_of(
+    tool: str, path: Path, read: importers.Read | None = None, judged_by: tuple[ScorerDemand, ...] = ()
+) -> Sequence[Problem]:
+    """The problems for which a file is not read; it is a failure if it is read."""
     with pytest.raises(InputError) as caught:
         imported(tool, path, read, judged_by)
     assert all(problem.file == path.name for problem in caught.value.problems)
-    return without_codes(str(caught.value))
+    return caught.value.problems
+
+
+def refusal(tool: str, path: Path, read: importers.Read | None = None, judged_by: tuple[ScorerDemand, ...] = ()) -> str:
+    """The same as text, without the codes."""
+    return without_codes(str(InputError(*problems_of(tool, path, read, judged_by))))
 
 
 def written(folder: Path, name: str, content: object) -> Path:
