@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import IO, Any
 
@@ -202,13 +203,16 @@ class Vouching:
 
     def _names_are_sound(self, rows: list[Any], column: str) -> bool:
         """Whether no name of an object is there twice, in any case, and every tag has a name."""
-        for value in map(attrgetter(column), rows):
-            if not value or (value.__class__ is list and value[0].__class__ is str):
-                if value and not all(one.__class__ is str for one in value):
-                    return False  # names with and without marks
+        values = [value for value in map(attrgetter(column), rows) if value]
+        lists = [value for value in values if value.__class__ is list]
+        kinds = set(map(type, chain.from_iterable(lists)))
+        if kinds == {str} or not values:
+            values = [value for value in values if value.__class__ is dict]
+        elif any(len(set(map(type, value))) > 1 for value in lists):
+            return False  # names with and without marks
+        for value in values:
+            if value.__class__ is list and value[0].__class__ is str:
                 continue
-            if value.__class__ is list and any(one.__class__ is str for one in value):
-                return False
             names = tuple(value) if value.__class__ is dict else tuple([one.name for one in value])
             told = (column == "tags", names)
             if told in self._sound:

@@ -58,8 +58,8 @@ class Lists:
             not self.is_required(id_),
             not scenario.violated,
             not scenario.errors,
-            Fraction(scenario.passed, len(scenario.trials)),
-            scenario.parts[SCORE].worst,
+            scenario.passed / len(scenario.trials),
+            float(scenario.parts[SCORE].worst),
             id_,  # last, so that the list does not depend on the order of the rows
         )
 
