@@ -77,44 +77,45 @@ def test_a_threshold_is_read_exactly(of, text, canonical):
 
 
 @pytest.mark.parametrize(
-    ("of", "text", "message"),
+    ("of", "text", "code", "named"),
     [
-        (ACCURACY, "1", "1% or 100%"),
-        (ACCURACY, "≥ 1", "1% or 100%"),
-        (ACCURACY, "120", "outside the range"),
-        (ACCURACY, "120%", "outside the range"),
-        (ACCURACY, "-5%", "outside the range"),
-        (ACCURACY, "> 100%", "can never hold"),
-        (ACCURACY, "≤ 95%", "better when higher"),
-        (ACCURACY, "< 95%", "better when higher"),
-        (ACCURACY, "= 95%", "would refuse better values"),
-        (ACCURACY, "= 0%", "would refuse better values"),
-        (ACCURACY, "5000ms", "is a ratio, found '5000ms'"),
-        (ACCURACY, "5s", "is a ratio, found '5s'"),
-        (ERRORS, "2", "better when lower"),
-        (ERRORS, "0.02", "better when lower"),
-        (ERRORS, "0", "better when lower"),
-        (ERRORS, "≤ 2", "better when lower"),
-        (ERRORS, "≤ 1", "1% or 100%"),
-        (ERRORS, "≥ 2%", "better when lower"),
-        (ERRORS, "> 2%", "better when lower"),
-        (ERRORS, "< 0%", "can never hold"),
-        (ERRORS, "= 100%", "would refuse better values"),
-        (LATENCY, "95%", "a time in milliseconds, found '95%'"),
-        (LATENCY, "≥ 5000ms", "better when lower"),
-        (LATENCY, "-1", "outside the range"),
-        (LATENCY, "< 0ms", "can never hold"),
-        (LATENCY, "= 5000ms", "would refuse better values"),
-        (COST, "5%", "US dollars, found '5%'"),
-        (COST, "5ms", "US dollars, found '5ms'"),
-        (EFFICIENCY, "= 1", "no value is the best"),
-        (PLAIN, "85%", "a plain number, found '85%'"),
+        (ACCURACY, "1", "threshold.ambiguous", "1% or 100%"),
+        (ACCURACY, "≥ 1", "threshold.ambiguous", "1% or 100%"),
+        (ACCURACY, "120", "threshold.out-of-range", "120%"),
+        (ACCURACY, "120%", "threshold.out-of-range", "120%"),
+        (ACCURACY, "-5%", "threshold.out-of-range", "-5%"),
+        (ACCURACY, "> 100%", "threshold.constant", "accuracy > 100%"),
+        (ACCURACY, "≤ 95%", "threshold.wrong-direction", "higher"),
+        (ACCURACY, "< 95%", "threshold.wrong-direction", "higher"),
+        (ACCURACY, "= 95%", "threshold.wrong-direction", "accuracy = 95%"),
+        (ACCURACY, "= 0%", "threshold.wrong-direction", "accuracy = 0%"),
+        (ACCURACY, "5000ms", "threshold.wrong-unit", "'5000ms'"),
+        (ACCURACY, "5s", "threshold.wrong-unit", "'5s'"),
+        (ERRORS, "2", "threshold.ambiguous", "lower"),
+        (ERRORS, "0.02", "threshold.ambiguous", "lower"),
+        (ERRORS, "0", "threshold.ambiguous", "lower"),
+        (ERRORS, "≤ 2", "threshold.ambiguous", "lower"),
+        (ERRORS, "≤ 1", "threshold.ambiguous", "1% or 100%"),
+        (ERRORS, "≥ 2%", "threshold.wrong-direction", "lower"),
+        (ERRORS, "> 2%", "threshold.wrong-direction", "lower"),
+        (ERRORS, "< 0%", "threshold.constant", "error_rate < 0%"),
+        (ERRORS, "= 100%", "threshold.wrong-direction", "error_rate = 100%"),
+        (LATENCY, "95%", "threshold.wrong-unit", "'95%'"),
+        (LATENCY, "≥ 5000ms", "threshold.wrong-direction", "lower"),
+        (LATENCY, "-1", "threshold.out-of-range", "-1ms"),
+        (LATENCY, "< 0ms", "threshold.constant", "latency_p95 < 0ms"),
+        (LATENCY, "= 5000ms", "threshold.wrong-direction", "latency_p95 = 5000ms"),
+        (COST, "5%", "threshold.wrong-unit", "'5%'"),
+        (COST, "5ms", "threshold.wrong-unit", "'5ms'"),
+        (EFFICIENCY, "= 1", "threshold.wrong-direction", "token_efficiency = 1"),
+        (PLAIN, "85%", "threshold.wrong-unit", "'85%'"),
     ],
 )
-def test_what_the_metric_cannot_be_or_could_also_mean_is_refused(of, text, message):
+def test_what_the_metric_cannot_be_or_could_also_mean_is_refused(of, text, code, named):
     with pytest.raises(ThresholdError) as caught:
         read(text, of)
-    assert message in caught.value.message
+    assert caught.value.code == code
+    assert named in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -226,8 +227,9 @@ def test_not_equal_is_only_accepted_at_the_bad_end():
         (LATENCY, Fraction(0)),
         (PLAIN, Fraction(0)),
     ):
-        with pytest.raises(ThresholdError, match="would accept worse values"):
+        with pytest.raises(ThresholdError) as caught:
             check_threshold(of, "!=", value)
+        assert caught.value.code == "threshold.wrong-direction"
 
 
 @pytest.mark.parametrize(

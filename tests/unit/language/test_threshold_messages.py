@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -30,111 +31,105 @@ EFFICIENCY = metric("token_efficiency", "per token")
 STEPS = metric("steps", "number")
 
 
-def refusal(reader, *arguments):
+FIGURE = re.compile(r"(?:[<>≤≥=≠] )?[^\s,;']*\d[^\s,;']*(?: of baseline)?")
+"""A number with its sign and its unit: what a hint says to write."""
+
+
+def refuses(reader, *arguments, code, named, written):
+    """It is refused with this code; the message names these values, and the hint has exactly these figures."""
     with pytest.raises(ThresholdError) as caught:
         reader(*arguments)
     assert str(caught.value) == caught.value.message
-    return caught.value.message, caught.value.hint
+    assert caught.value.code == code
+    assert [value for value in named if value not in caught.value.message] == []
+    assert (caught.value.hint and ", ".join(FIGURE.findall(caught.value.hint))) == written
 
 
 @pytest.mark.parametrize(
-    ("of", "text", "message", "hint"),
+    ("of", "text", "code", "named", "written"),
     [
-        (ACCURACY, "high", "cannot read 'high' as a ratio", "write 95%, or 0.95"),
-        (LATENCY, "high", "cannot read 'high' as a time in milliseconds", "write 5000ms, 5s, or 5000"),
-        (COST, "high", "cannot read 'high' as an amount in US dollars", "write $0.05"),
-        (EFFICIENCY, "high", "cannot read 'high' as a number per token", "write 0.002"),
-        (STEPS, "high", "cannot read 'high' as a plain number", "write 12.5"),
-        (ACCURACY, "x" * 99, f"cannot read '{'x' * 60}' as a ratio", "write 95%, or 0.95"),
-        (ACCURACY, "at least 90%", "cannot read 'at least 90%' as a ratio", "write ≥ 90%"),
-        (ACCURACY, "90 percent", "cannot read '90 percent' as a ratio", "write 90%"),
-        (ACCURACY, "90,5%", "cannot read '90,5%' as a ratio", "write 90.5%"),
-        (ACCURACY, ".9", "cannot read '.9' as a ratio", "write 90%"),
-        (ACCURACY, "$90", "accuracy is a ratio, found '$90'", "write 90%"),
-        (ACCURACY, "80 to 90%", "cannot read '80 to 90%' as a ratio", "write 95%, or 0.95"),
-        (LATENCY, "5 seconds", "cannot read '5 seconds' as a time in milliseconds", "write 5s"),
-        (LATENCY, "under 2 min", "cannot read 'under 2 min' as a time in milliseconds", "write ≤ 120s"),
-        (LATENCY, "1,500 ms", "cannot read '1,500 ms' as a time in milliseconds", "write 1500ms"),
-        (COST, "5 dollars", "cannot read '5 dollars' as an amount in US dollars", "write $5"),
-        (COST, "$0.05 USD", "cannot read '$0.05 USD' as an amount in US dollars", "write $0.05"),
-        (ACCURACY, "9" * 41 + "%", "the number has more than 40 digits", None),
-        (ACCURACY, "1", "1 could be 1% or 100%", "write 1%, 100% or 1.0"),
-        (ACCURACY, "-1", "-1 is outside the range of accuracy, which is from 0% to 100%", None),
-        (ACCURACY, "-0.5", "-0.5 is outside the range of accuracy, which is from 0% to 100%", None),
-        (ACCURACY, "-50%", "-50% is outside the range of accuracy, which is from 0% to 100%", None),
-        (ACCURACY, "120%", "120% is outside the range of accuracy, which is from 0% to 100%", None),
-        (LATENCY, "-1", "-1ms is outside the range of latency_p95, which is 0 or more", None),
-        (COST, "-1", "-1 is outside the range of cost_per_pass, which is 0 or more", None),
-        (ACCURACY, "> 100%", "accuracy > 100% can never hold", "write ≥ 100%"),
-        (LATENCY, "< 0ms", "latency_p95 < 0ms can never hold", "write ≤ 0ms"),
-        (ACCURACY, "≤ 95%", "accuracy is better when higher, found '<='", "write ≥ 95%"),
-        (ACCURACY, "< 95%", "accuracy is better when higher, found '<'", "write ≥ 95%"),
-        (LATENCY, "≥ 5s", "latency_p95 is better when lower, found '>='", "write ≤ 5000ms"),
-        (LATENCY, "> 5s", "latency_p95 is better when lower, found '>'", "write ≤ 5000ms"),
-        (
-            ACCURACY,
-            "= 95%",
-            "accuracy = 95% would refuse better values too; only = 100% can be demanded",
-            "write ≥ 95%",
-        ),
-        (
-            LATENCY,
-            "= 5000",
-            "latency_p95 = 5000ms would refuse better values too; only = 0ms can be demanded",
-            "write ≤ 5000ms",
-        ),
-        (STEPS, "= 3", "steps = 3 would refuse better values too; no value is the best one", "write ≥ 3"),
-        (ACCURACY, "5s", "accuracy is a ratio, found '5s'", "write 5%"),
-        (LATENCY, "95%", "latency_p95 is a time in milliseconds, found '95%'", "write 95ms or 95s"),
-        (COST, "5%", "cost_per_pass is an amount in US dollars, found '5%'", "write $5"),
-        (EFFICIENCY, "5ms", "token_efficiency is a number per token, found '5ms'", "write 5"),
-        (STEPS, "5ms", "steps is a plain number, found '5ms'", "write 5"),
-        (STEPS, "85%", "steps is a plain number, found '85%'", "add 'range: 0-100%' to the metric if it is a ratio"),
-        (ERRORS, "2", "2 could be a percentage or a fraction, and error_rate is better when lower", "write 2%"),
-        (ERRORS, "0.02", "0.02 could be a percentage or a fraction, and error_rate is better when lower", "write 2%"),
-        (ERRORS, "1.0", "1.0 could be a percentage or a fraction, and error_rate is better when lower", "write 100%"),
-        (ERRORS, "≤ 1.5", "1.5 could be a percentage or a fraction, and error_rate is better when lower", "write 1.5%"),
+        (ACCURACY, "high", "threshold.unreadable", ("'high'", "ratio"), "95%, 0.95"),
+        (LATENCY, "high", "threshold.unreadable", ("'high'", "milliseconds"), "5000ms, 5s, 5000"),
+        (COST, "high", "threshold.unreadable", ("'high'", "US dollars"), "$0.05"),
+        (EFFICIENCY, "high", "threshold.unreadable", ("'high'", "per token"), "0.002"),
+        (STEPS, "high", "threshold.unreadable", ("'high'", "plain number"), "12.5"),
+        (ACCURACY, "x" * 99, "threshold.unreadable", (f"'{'x' * 60}'", "ratio"), "95%, 0.95"),
+        (ACCURACY, "at least 90%", "threshold.unreadable", ("'at least 90%'", "ratio"), "≥ 90%"),
+        (ACCURACY, "90 percent", "threshold.unreadable", ("'90 percent'", "ratio"), "90%"),
+        (ACCURACY, "90,5%", "threshold.unreadable", ("'90,5%'", "ratio"), "90.5%"),
+        (ACCURACY, ".9", "threshold.unreadable", ("'.9'", "ratio"), "90%"),
+        (ACCURACY, "$90", "threshold.wrong-unit", ("accuracy", "'$90'", "ratio"), "90%"),
+        (ACCURACY, "80 to 90%", "threshold.unreadable", ("'80 to 90%'", "ratio"), "95%, 0.95"),
+        (LATENCY, "5 seconds", "threshold.unreadable", ("'5 seconds'", "milliseconds"), "5s"),
+        (LATENCY, "under 2 min", "threshold.unreadable", ("'under 2 min'", "milliseconds"), "≤ 120s"),
+        (LATENCY, "1,500 ms", "threshold.unreadable", ("'1,500 ms'", "milliseconds"), "1500ms"),
+        (COST, "5 dollars", "threshold.unreadable", ("'5 dollars'", "US dollars"), "$5"),
+        (COST, "$0.05 USD", "threshold.unreadable", ("'$0.05 USD'", "US dollars"), "$0.05"),
+        (ACCURACY, "9" * 41 + "%", "file.too-many-digits", ("40",), None),
+        (ACCURACY, "1", "threshold.ambiguous", ("1%", "100%"), "1%, 100%, 1.0"),
+        (ACCURACY, "-1", "threshold.out-of-range", ("-1", "accuracy", "0%", "100%"), None),
+        (ACCURACY, "-0.5", "threshold.out-of-range", ("-0.5", "accuracy", "0%", "100%"), None),
+        (ACCURACY, "-50%", "threshold.out-of-range", ("-50%", "accuracy", "0%", "100%"), None),
+        (ACCURACY, "120%", "threshold.out-of-range", ("120%", "accuracy", "0%", "100%"), None),
+        (LATENCY, "-1", "threshold.out-of-range", ("-1ms", "latency_p95", "0 or more"), None),
+        (COST, "-1", "threshold.out-of-range", ("-1", "cost_per_pass", "0 or more"), None),
+        (ACCURACY, "> 100%", "threshold.constant", ("accuracy > 100%",), "≥ 100%"),
+        (LATENCY, "< 0ms", "threshold.constant", ("latency_p95 < 0ms",), "≤ 0ms"),
+        (ACCURACY, "≤ 95%", "threshold.wrong-direction", ("accuracy", "'<='", "higher"), "≥ 95%"),
+        (ACCURACY, "< 95%", "threshold.wrong-direction", ("accuracy", "'<'", "higher"), "≥ 95%"),
+        (LATENCY, "≥ 5s", "threshold.wrong-direction", ("latency_p95", "'>='", "lower"), "≤ 5000ms"),
+        (LATENCY, "> 5s", "threshold.wrong-direction", ("latency_p95", "'>'", "lower"), "≤ 5000ms"),
+        (ACCURACY, "= 95%", "threshold.wrong-direction", ("accuracy = 95%", "= 100%"), "≥ 95%"),
+        (LATENCY, "= 5000", "threshold.wrong-direction", ("latency_p95 = 5000ms", "= 0ms"), "≤ 5000ms"),
+        (STEPS, "= 3", "threshold.wrong-direction", ("steps = 3",), "≥ 3"),
+        (ACCURACY, "5s", "threshold.wrong-unit", ("accuracy", "'5s'", "ratio"), "5%"),
+        (LATENCY, "95%", "threshold.wrong-unit", ("latency_p95", "'95%'", "milliseconds"), "95ms, 95s"),
+        (COST, "5%", "threshold.wrong-unit", ("cost_per_pass", "'5%'", "US dollars"), "$5"),
+        (EFFICIENCY, "5ms", "threshold.wrong-unit", ("token_efficiency", "'5ms'", "per token"), "5"),
+        (STEPS, "5ms", "threshold.wrong-unit", ("steps", "'5ms'", "plain number"), "5"),
+        (STEPS, "85%", "threshold.wrong-unit", ("steps", "'85%'", "plain number"), "0-100%"),
+        (ERRORS, "2", "threshold.ambiguous", ("2", "error_rate", "lower"), "2%"),
+        (ERRORS, "0.02", "threshold.ambiguous", ("0.02", "error_rate", "lower"), "2%"),
+        (ERRORS, "1.0", "threshold.ambiguous", ("1.0", "error_rate", "lower"), "100%"),
+        (ERRORS, "≤ 1.5", "threshold.ambiguous", ("1.5", "error_rate", "lower"), "1.5%"),
     ],
 )
-def test_a_refused_threshold_says_what_was_found_and_what_to_write(of, text, message, hint):
-    assert refusal(read, text, of) == (message, hint)
+def test_a_refused_threshold_says_what_was_found_and_what_to_write(of, text, code, named, written):
+    refuses(read, text, of, code=code, named=named, written=written)
 
 
 @pytest.mark.parametrize(
-    ("of", "value", "message", "hint"),
-    [
-        (ACCURACY, "1/2", "accuracy ≠ 50% would accept worse values", "write ≥ and the least that is accepted"),
-        (LATENCY, "5", "latency_p95 ≠ 5ms would accept worse values", "write ≤ and the least that is accepted"),
-    ],
+    ("of", "value", "found", "sign"),
+    [(ACCURACY, "1/2", "accuracy ≠ 50%", "≥"), (LATENCY, "5", "latency_p95 ≠ 5ms", "≤")],
 )
-def test_a_refused_inequality_says_what_to_write(of, value, message, hint):
-    assert refusal(check_threshold, of, "!=", Fraction(value)) == (message, hint)
+def test_a_refused_inequality_says_what_to_write(of, value, found, sign):
+    with pytest.raises(ThresholdError) as caught:
+        check_threshold(of, "!=", Fraction(value))
+    assert caught.value.code == "threshold.wrong-direction"
+    assert found in caught.value.message
+    assert sign in caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("of", "text", "message", "hint"),
+    ("of", "text", "code", "named", "written"),
     [
-        (
-            ACCURACY,
-            "5% of baseline",
-            "found '5% of baseline' for accuracy, which is a ratio",
-            "write 1%, in percentage points",
-        ),
-        (ACCURACY, "5", "found '5' as a margin of accuracy, a ratio", "write 1%, in percentage points"),
-        (ACCURACY, "≥ 5%", "found '≥ 5%' as a margin of accuracy, a ratio", "write 1%, in percentage points"),
-        (ACCURACY, "100%", "a margin of 100% accepts everything", "write 1%, in percentage points"),
-        (ACCURACY, "much", "cannot read 'much' as a ratio", "write 1%, in percentage points"),
+        (ACCURACY, "5% of baseline", "threshold.wrong-unit", ("'5% of baseline'", "accuracy", "ratio"), "1%"),
+        (ACCURACY, "5", "threshold.wrong-unit", ("'5'", "accuracy", "ratio"), "1%"),
+        (ACCURACY, "≥ 5%", "threshold.wrong-unit", ("'≥ 5%'", "accuracy", "ratio"), "1%"),
+        (ACCURACY, "100%", "threshold.constant", ("100%",), "1%"),
+        (ACCURACY, "much", "threshold.unreadable", ("'much'", "ratio"), "1%"),
         (
             LATENCY,
             "-5ms",
-            "found '-5ms' as a margin of latency_p95, a time in milliseconds",
-            "write 5000ms, 5s, or 5000, or 5% of baseline",
+            "threshold.wrong-unit",
+            ("'-5ms'", "latency_p95", "milliseconds"),
+            "5000ms, 5s, 5000, 5% of baseline",
         ),
-        (COST, "much", "cannot read 'much' as an amount in US dollars", "write $0.05, or 5% of baseline"),
+        (COST, "much", "threshold.unreadable", ("'much'", "US dollars"), "$0.05, 5% of baseline"),
     ],
 )
-def test_a_refused_margin_says_what_was_found_and_what_to_write(of, text, message, hint):
-    assert refusal(read_margin, text, of) == (message, hint)
+def test_a_refused_margin_says_what_was_found_and_what_to_write(of, text, code, named, written):
+    refuses(read_margin, text, of, code=code, named=named, written=written)
 
 
 def test_a_margin_may_be_large_but_not_everything():
@@ -145,35 +140,35 @@ def test_a_margin_may_be_large_but_not_everything():
 
 
 @pytest.mark.parametrize(
-    ("reader", "text", "message", "hint"),
+    ("reader", "text", "code", "named", "written"),
     [
-        (read_share, "much", "cannot read 'much' as a ratio", "write 5%, or 0.05"),
-        (read_share, "≥ 5%", "found '≥ 5%', wanted a share", "write 5%"),
-        (read_share, "≥ 0.8", "found '≥ 0.8', wanted a share", "write 0.8"),
-        (read_share, "≥ 80", "found '≥ 80', wanted a share", "write 80% or 0.8"),
-        (read_share, "5ms", "found '5ms', wanted a share", "write 5% or 0.05"),
-        (read_share, "0.5s", "found '0.5s', wanted a share", "write 5% or 0.05"),
-        (read_share, "1", "1 could be 1% or 100%", "write 1%, 100% or 1.0"),
-        (read_share, "80", "found 80, wanted a share from 0 to 1", "write 80% or 0.8"),
-        (read_share, "99.5", "found 99.5, wanted a share from 0 to 1", "write 99.5% or 0.995"),
-        (read_share, "100", "found 100, wanted a share from 0 to 1", "write 100% or 1.0"),
-        (read_share, "101", "found 101, wanted a share from 0 to 1", "write 5% or 0.05"),
-        (read_share, "-1", "found -1, wanted a share from 0 to 1", "write 5% or 0.05"),
-        (read_share, "-0.5", "found -0.5, wanted a share from 0 to 1", "write 5% or 0.05"),
-        (read_share, "101%", "found 101%, wanted a share from 0 to 1", "write 5% or 0.05"),
-        (read_share, "-1%", "found -1%, wanted a share from 0 to 1", "write 5% or 0.05"),
-        (read_duration, "soon", "cannot read 'soon' as a time in milliseconds", "write 5000ms, 5s, or 5000"),
-        (read_duration, "< 5s", "found '< 5s', wanted a time above 0", "write 5000ms, 5s, or 5000"),
-        (read_duration, "5%", "found '5%', wanted a time above 0", "write 5000ms, 5s, or 5000"),
-        (read_duration, "0", "found '0', wanted a time above 0", "write 5000ms, 5s, or 5000"),
-        (read_positive, "heavy", "cannot read 'heavy' as a plain number", "write 2.0"),
-        (read_positive, "0", "found 0, wanted a number above 0", "for example 2.0"),
-        (read_positive, "2%", "found 2%, wanted a number above 0", "for example 2.0"),
-        (read_positive, "≥ 2", "found ≥ 2, wanted a number above 0", "for example 2.0"),
+        (read_share, "much", "threshold.unreadable", ("'much'", "ratio"), "5%, 0.05"),
+        (read_share, "≥ 5%", "threshold.unreadable", ("'≥ 5%'", "share"), "5%"),
+        (read_share, "≥ 0.8", "threshold.unreadable", ("'≥ 0.8'", "share"), "0.8"),
+        (read_share, "≥ 80", "threshold.unreadable", ("'≥ 80'", "share"), "80%, 0.8"),
+        (read_share, "5ms", "threshold.unreadable", ("'5ms'", "share"), "5%, 0.05"),
+        (read_share, "0.5s", "threshold.unreadable", ("'0.5s'", "share"), "5%, 0.05"),
+        (read_share, "1", "threshold.ambiguous", ("1%", "100%"), "1%, 100%, 1.0"),
+        (read_share, "80", "threshold.out-of-range", ("80", "share"), "80%, 0.8"),
+        (read_share, "99.5", "threshold.out-of-range", ("99.5", "share"), "99.5%, 0.995"),
+        (read_share, "100", "threshold.out-of-range", ("100", "share"), "100%, 1.0"),
+        (read_share, "101", "threshold.out-of-range", ("101", "share"), "5%, 0.05"),
+        (read_share, "-1", "threshold.out-of-range", ("-1", "share"), "5%, 0.05"),
+        (read_share, "-0.5", "threshold.out-of-range", ("-0.5", "share"), "5%, 0.05"),
+        (read_share, "101%", "threshold.out-of-range", ("101%", "share"), "5%, 0.05"),
+        (read_share, "-1%", "threshold.out-of-range", ("-1%", "share"), "5%, 0.05"),
+        (read_duration, "soon", "threshold.unreadable", ("'soon'", "milliseconds"), "5000ms, 5s, 5000"),
+        (read_duration, "< 5s", "threshold.unreadable", ("'< 5s'", "time"), "5000ms, 5s, 5000"),
+        (read_duration, "5%", "threshold.unreadable", ("'5%'", "time"), "5000ms, 5s, 5000"),
+        (read_duration, "0", "threshold.unreadable", ("'0'", "time"), "5000ms, 5s, 5000"),
+        (read_positive, "heavy", "threshold.unreadable", ("'heavy'", "plain number"), "2.0"),
+        (read_positive, "0", "threshold.unreadable", ("found 0", "number"), "2.0"),
+        (read_positive, "2%", "threshold.unreadable", ("2%", "number"), "2.0"),
+        (read_positive, "≥ 2", "threshold.unreadable", ("≥ 2", "number"), "2.0"),
     ],
 )
-def test_a_refused_share_duration_or_weight_says_what_was_found_and_what_to_write(reader, text, message, hint):
-    assert refusal(reader, text) == (message, hint)
+def test_a_refused_share_duration_or_weight_says_what_was_found_and_what_to_write(reader, text, code, named, written):
+    refuses(reader, text, code=code, named=named, written=written)
 
 
 def test_a_number_may_have_forty_digits():
