@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from highbar import checks
+from highbar.documents.problems import ValueProblem
 from highbar.model.answer import Answer, ToolCall
 
 
@@ -37,7 +38,12 @@ def observed(value: Any, answer: Answer | str | None, **options: Any) -> bool | 
     return applied(value, answer, **options).observed
 
 
-def problems(value: Any, **options: Any) -> list[tuple[tuple[str | int, ...], str, str | None]]:
+def faults(value: Any, **options: Any) -> tuple[ValueProblem, ...]:
+    """What is wrong with a check as a suite writes it."""
     reading = checks.read(value, **options)
     assert (reading.check is None) == bool(reading.problems)
-    return [(problem.path, problem.text, problem.hint) for problem in reading.problems]
+    return reading.problems
+
+
+def problems(value: Any, **options: Any) -> list[tuple[tuple[str | int, ...], str, str | None]]:
+    return [(problem.path, problem.text, problem.hint) for problem in faults(value, **options)]

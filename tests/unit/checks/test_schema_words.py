@@ -77,26 +77,22 @@ def test_every_word_restricts_the_replies_or_is_refused_in_every_draft():
 
 
 @pytest.mark.parametrize(
-    ("words", "path", "message"),
+    ("words", "path", "named"),
     [
-        ({"format": "int32"}, (), "not a valid JSON Schema: Unknown format: 'int32'"),
-        ({"dependencies": {"a": {"typ": "string"}}}, ("dependencies", "a", "typ"), "unknown JSON Schema keyword 'typ'"),
-        ({"then": A_TEXT, "type": "string"}, ("then",), "'then' is ignored without 'if'"),
-        ({"if": A_TEXT, "type": "string"}, ("if",), "'if' is ignored without 'then' or 'else'"),
-        ({"x-a": {"typ": 1}, "$ref": "#/x-a"}, ("$ref",), "'#/x-a' leads to something that is no schema"),
-        ({"default": A_TEXT, "$ref": "#/default"}, ("$ref",), "'#/default' leads to something that is no schema"),
-        ({"x-note": "a"}, (), "this schema accepts every value"),
-        ({"items": {"$schema": "draft-07"}}, ("items", "$schema"), "unknown draft of JSON Schema"),
+        ({"format": "int32"}, (), ("'int32'",)),
+        ({"dependencies": {"a": {"typ": "string"}}}, ("dependencies", "a", "typ"), ("'typ'",)),
+        ({"then": A_TEXT, "type": "string"}, ("then",), ("'then'", "'if'")),
+        ({"if": A_TEXT, "type": "string"}, ("if",), ("'if'", "'then'", "'else'")),
+        ({"x-a": {"typ": 1}, "$ref": "#/x-a"}, ("$ref",), ("'#/x-a'",)),
+        ({"default": A_TEXT, "$ref": "#/default"}, ("$ref",), ("'#/default'",)),
+        ({"x-note": "a"}, (), ()),
+        ({"items": {"$schema": "draft-07"}}, ("items", "$schema"), ()),
         (
             {"$schema": "http://json-schema.org/draft-07/schema#", "dependentRequired": {"a": ["b"]}},
             ("dependentRequired",),
-            "'dependentRequired' is ignored in JSON Schema draft-07",
+            ("'dependentRequired'", "draft-07"),
         ),
-        (
-            {"contentEncoding": "base64"},
-            ("contentEncoding",),
-            "'contentEncoding' is ignored in JSON Schema 2020-12",
-        ),
+        ({"contentEncoding": "base64"}, ("contentEncoding",), ("'contentEncoding'", "2020-12")),
         (
             {
                 "$schema": "http://json-schema.org/draft-07/schema#",
@@ -104,12 +100,14 @@ def test_every_word_restricts_the_replies_or_is_refused_in_every_draft():
                 "items": {"$ref": "#/definitions/a", "minLength": 2},
             },
             ("items", "minLength"),
-            "'minLength' beside $ref is ignored in JSON Schema draft-07",
+            ("'minLength'", "$ref", "draft-07"),
         ),
     ],
 )
-def test_a_word_that_a_validator_ignores_is_named(words, path, message):
-    assert (path, message) in [(found, text) for found, text, _ in schema_faults(words)]
+def test_a_word_that_a_validator_ignores_is_named(words, path, named):
+    ((found, message, _),) = schema_faults(words)
+    assert found == path
+    assert [name for name in named if name not in message] == []
 
 
 @pytest.mark.parametrize(
@@ -145,6 +143,7 @@ def test_a_format_of_a_later_draft_is_checked_in_an_older_one(draft, name, good)
 
 
 def test_an_unknown_format_is_refused_with_a_hint():
-    ((_, message, hint),) = schema_faults({"type": "string", "format": "int32"})
-    assert message == "not a valid JSON Schema: Unknown format: 'int32'"
-    assert hint == "leave it out, or write it as a `pattern`"
+    ((path, message, hint),) = schema_faults({"type": "string", "format": "int32"})
+    assert path == ()
+    assert "'int32'" in message
+    assert "`pattern`" in hint
