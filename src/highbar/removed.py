@@ -19,7 +19,9 @@ REMOVED: Mapping[str, str] = MappingProxyType(
 )
 """What was removed, as messages call it, and the hint that names its replacement."""
 
-_FORMAT_OF_ENDING: Mapping[str, str] = MappingProxyType({".prom": "openmetrics", ".om": "openmetrics", ".csv": "csv"})
+_FORMAT_OF_ENDING: Mapping[str, str] = MappingProxyType(
+    {".prom": "openmetrics", ".om": "openmetrics", ".openmetrics": "openmetrics", ".csv": "csv"}
+)
 
 
 def removed(what: str, place: str = "") -> Problem | None:

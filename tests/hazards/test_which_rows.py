@@ -74,7 +74,7 @@ def test_a_subset_does_not_get_past_the_suite(tmp_path):
         ("tier=onw", "did you mean 'one'? found 'one', 'two'"),
         ("n=1", "not text"),
         ("passed=true", "rows cannot be chosen by 'passed'"),
-        ("category=happy_path", "rows cannot be chosen by 'category'"),
+        ("category=happy_path", "a rule can be about a part: rules: [{ metric: pass_rate, where: { category: NAME }"),
         ("id=a", "rows cannot be chosen by 'id'"),
         ("tags=x", "name one of them"),
         ("catgory=x", "nearly the column 'category'"),

@@ -17,7 +17,7 @@ Examples:
   highbar init --agent               a tiny agent, scenarios for it and a policy: highbar run suite.yaml
   highbar init                       a policy, results that fail it and results that pass
   highbar init --from own.jsonl      a policy and a mapping for a file of your own
-  highbar init --tutorial library    the files of the tutorial
+  highbar init --tutorial library    the files of the guide to recorded results
 """
 
 
@@ -33,7 +33,7 @@ _STARTERS = {
 @click.argument("folder", default=".", type=click.Path())
 @click.option("--agent", is_flag=True, help="Write a suite, a policy and a tiny agent that can be run at once.")
 @click.option("--from", "own", type=click.Path(), metavar="FILE", help="Guess a mapping from this file of results.")
-@click.option("--tutorial", is_flag=True, help="Write the files of the tutorial.")
+@click.option("--tutorial", is_flag=True, help="Write the files of the guide to recorded results.")
 def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int:
     """Write files to start from into FOLDER; nothing is overwritten.
 

@@ -110,5 +110,5 @@ def _from_ends(found: Sequence[MetricInRun], last: MetricInRun) -> PooledMetric 
     pairs = [(value, end) for value, end in ends if value is not None and end is not None]
     pooled = pooled_end(pairs)
     if pooled is None or len(pairs) < len(found) or not math.isfinite(pooled.threshold):
-        return f"not all of the runs have a {'lower' if last.better == 'higher' else 'upper'} bound"
+        return f"not all of the runs have {'a lower' if last.better == 'higher' else 'an upper'} bound"
     return PooledMetric(*pooled, last)

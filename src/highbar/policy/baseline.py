@@ -55,6 +55,9 @@ class BaselineReader:
         ]
 
     def _entries(self, cursor: Cursor | None, key: Key, file: str) -> list[Rule]:
+        if cursor and cursor.is_kind("text", "number"):
+            cursor.refuse_kind("a mapping (metric: amount)", f"write {key}: {{ accuracy: {cursor.node.text[:20]} }}")
+            return []
         entries = cursor.metrics() if cursor else {}
         if cursor and not entries and cursor.is_kind("mapping"):
             cursor.refuse("policy.missing-key", f"no metric has a {key}", "accuracy: 1%")

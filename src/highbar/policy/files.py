@@ -65,6 +65,7 @@ def missing(start: Path | None = None) -> Problem:
     shown = [os.path.relpath(folder) for folder in looked]
     where = "the working folder" if start is None else shown[0]
     above = f" or above it, up to {shown[-1]}" if len(shown) > 1 else ""
+    above = above or "; folders above it are searched only within a repository"
     names = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
     hint = "highbar init --from RESULTS writes one for your results; --policy typical judges by the typical thresholds"
     alike = [path for folder in looked for path in _similar_files(folder)]

@@ -78,6 +78,9 @@ def _select_fault(column: str, allowed: Collection[str]) -> Problem | None:
         return None
     if column in COLUMN_NAMES or column == "tags.":
         hint = "name one of them: tags.model" if column in ("tags", "tags.") else None
+        if column in ("category", "capability"):
+            rule = f"{{ metric: pass_rate, where: {{ {column}: NAME }}, threshold: 80% }}"
+            hint = f"a rule can be about a part: rules: [{rule}]"
         return Problem("select.column", f"rows cannot be chosen by '{column}', {_WANTED}", hint=hint)
     name = column.partition(".")[0]
     missed = None if column in allowed or name in allowed else near_miss(name, COLUMN_NAMES)

@@ -174,7 +174,7 @@ def _say_judge(rule: JudgeRule, policy: Policy) -> str:
 
 def _say_suite(rule: SuiteRule | QuarantineRule, policy: Policy) -> str:
     if isinstance(rule, QuarantineRule):
-        return "At most 5% of the scenarios may be quarantined, or one if that is less."
+        return "At most 5% of the scenarios may be quarantined, or one if 5% is less than one."
     count = f"each of the {len(policy.suite.scenarios)} scenarios" if policy.suite else "each scenario"
     return f"The results must contain {count} of the suite, and no others."
 

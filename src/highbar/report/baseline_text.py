@@ -15,7 +15,7 @@ from highbar.report.visible import visible
 from highbar.store.writing import encode
 
 _LUCK = (
-    "note: one run that is recorded after each pass selects luck: pool the last runs with --history DIR, record on a"
+    "note: a run that is recorded after each pass favors luck: pool the last runs with --history DIR, record on a"
     " schedule, or give the rules a margin"
 )
 RATCHET_SCHEMA = "highbar/ratchet/1"

@@ -78,13 +78,20 @@ def _offered(found: FlakyScenarios, today: date) -> Iterator[str]:
     # Nothing that would need escapes is offered: whoever pastes the block must see what it says.
     plain = [one for one in may_be if visible(one.id) == one.id and not is_pattern(one.id)]
     most = most_of(found.of)
-    if not plain:
+    offered, once = plain[:most], len(found.scenarios) - len(may_be)
+    left_out = (
+        (len(plain) - len(offered), f"more that went back and forth (at most {most} of {found.of} may be in it)"),
+        (len(may_be) - len(plain), "with an id that this block cannot show as it is"),
+        (once, "that broke once, were repaired once, or are attacks"),
+    )
+    if any(number for number, _ in left_out):
+        words = "; ".join(f"{number} {why}" for number, why in left_out if number)
+        yield from ("", f"Left out of the quarantine: {words}")
+    if not offered:
         return
     until = today + timedelta(days=OFFERED_DAYS)
-    rest = f", and {len(may_be) - most} more went back and forth" if len(may_be) > most else ""
-    yield from ("", f"To paste into the policy, where at most {most} of {found.of} may be quarantined{rest}:", "")
-    yield from ("quarantine:", "  ids:")
-    for one in plain[:most]:
+    yield from ("", "To paste into the policy:", "", "quarantine:", "  ids:")
+    for one in offered:
         because = f"passed {one.passed} of {count(one.trials, 'trial')}, failed in {one.failed_runs} of {one.runs} runs"
         yield f"    - {{ id: {json.dumps(one.id, ensure_ascii=False)}, until: {until} }} # {because}"
 

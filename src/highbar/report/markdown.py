@@ -41,6 +41,8 @@ from highbar.report.visible import Encode, cut, visible
 LONGEST = 65_536  # characters that a GitHub comment may have
 _LONGEST_TEXT = 300
 """Characters of a text from a file: about three lines."""
+_LONGEST_REASON = 500
+"""Characters of a rule's reason, which ends with what to do."""
 _ROOM_FOR_A_COUNT = 40
 _MOST_BYTES = 2500  # of the part that is not folded
 _TRIES = ((90, 10), (60, 10), (40, 10), (40, 6), (30, 3))  # characters of a cell and rows of a table, until it fits
@@ -295,7 +297,7 @@ def _row_of(demand: DemandResult, verdict: Verdict, bounds: Bounds) -> Sequence[
         f"{demand.title}<br><sub>{demand.places(code_span)}</sub>",
         ", ".join(filter(None, (show(value, marks), at_stopping(rule)))) if value else "",
         scenarios_cell(value, marks) if value else "",
-        code_span(rule.reason) + (f" {how_sure(rule, verdict)}" if is_close(rule) else ""),
+        code_span(rule.reason, _LONGEST_REASON) + (f" {how_sure(rule, verdict)}" if is_close(rule) else ""),
     )
 
 

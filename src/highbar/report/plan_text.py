@@ -33,6 +33,10 @@ _EXPLANATIONS = {
         "settled by: a new run of about so many scenarios, if the value stays; adding scenarios to this run and looking"
         " again would pass too often"
     ),
+    "unknown": (
+        "the value is on the threshold, or so few trials have no bound on its side: `highbar plan` without results says"
+        " how many scenarios a rule needs at least"
+    ),
     "clear": (
         "the interval lies on one side of the threshold; differs: the chance that a re-run of the same scenarios is"
         " still judged differently"
@@ -277,10 +281,11 @@ def _standings(plan: Plan, display: Display) -> list[str]:
     )
     plain = ("", "value", "wanted", "scenarios")
     lines += _section(
-        "Rules that are on the threshold, or that no number of scenarios settles",
+        "Rules of which it is not known what would settle them",
         plain,
         map(_standing_cells, unsettled),
         display,
+        _EXPLANATIONS["unknown"],
     )
     settled = [(*_standing_cells(row), chance_cell(row)) for row in rows if row.settled]
     lines += _section("Rules that are settled", (*plain, "differs"), settled, display, _EXPLANATIONS["clear"])

@@ -39,8 +39,8 @@ _MOST_OF_DIFFERENCE, _MOST_OF_VERBOSE = 40, 1000
 """Lines of a diff: about two screens, and all but those of files that were written anew."""
 _MOST_NOTES = 3
 """Notes that are listed; --verbose lists more."""
-_LONGEST_REASON = 300
-"""Characters of a reason: about four lines."""
+_LONGEST_REASON, _LONGEST_OF_RULE = 300, 500
+"""Characters of a reason: about four lines. That of a rule may be longer, because it ends with what to do."""
 COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 
 
@@ -199,7 +199,7 @@ def _reason_words(rule: RuleResult, verdict: Verdict) -> str:
 
 
 def _short_text(text: str) -> str:
-    return cut(visible(text), _LONGEST_REASON)
+    return cut(visible(text), _LONGEST_OF_RULE)
 
 
 def _closing_sentences(verdict: Verdict, found: Sequence[DemandResult], report_option: str) -> str:

@@ -109,7 +109,11 @@ def read_id(value: Any, place: ValueCursor, path: ValuePath) -> str | None:
 def refuse_written_by_a_run(key: str, place: ValueCursor) -> None:
     """Note that a scenario has a column that only a run can write."""
     meant = {"trial": "trials", "behaviors": "expected_behaviors"}.get(key)
-    hint = f"did you mean '{meant}'?" if meant else "a scenario says what is asked and expected"
+    hint = (
+        f"did you mean '{meant}'?"
+        if meant
+        else "a scenario says what is asked and expected; `highbar check` judges results"
+    )
     place.refuse("suite.bad-column", f"'{key}' is a column that a run writes", hint)
 
 

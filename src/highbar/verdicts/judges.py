@@ -150,7 +150,7 @@ def _judge_notes(report: JudgeReport | None) -> Iterator[str]:
         trials = count(report.labels.expired, "labeled trial")
         yield (
             f"{trials} of another run {'does' if report.labels.expired == 1 else 'do'} not count: labels expire"
-            f" {MOST_DAYS} days after their day (`on`), and at once if they do not say it"
+            f" {MOST_DAYS} days after their day (`on`), and at once if it is missing or in the future"
         )
     if report is not None and report.same_model:
         yield "the judge is the model under test: models favor answers of their own"

@@ -67,8 +67,8 @@ def usable_labels(rows: JudgedRows, labels: Labels | None, today: date) -> Usabl
 def _why_none(labels: Labels, known: Sequence[LabeledTrial], expired: int) -> str:
     if expired:
         return (
-            f"the labels in {labels.file} are of another run, and {MOST_DAYS} days old or do not say their day (`on`):"
-            " label this run; highbar judge label RESULTS draws its trials"
+            f"the labels in {labels.file} are of another run, and expired: their day (`on`) is over {MOST_DAYS} days"
+            " ago, missing or in the future; label this run: highbar judge label RESULTS draws its trials"
         )
     if labels.complete and not known:
         others = dict.fromkeys(str(trial.sample.judge) for trial in labels.complete)

@@ -184,7 +184,7 @@ def test_a_baseline_is_shown_as_text_and_as_it_is(tmp_path):
     assert (done.exit, done.out) == (0, "wrote kept/last.json: 100 scenarios, 4 metrics of agent version 1.2\n")
     again = run(tmp_path, "baseline", "record", "base.jsonl").out
     assert again.startswith("replaced kept/last.json")
-    assert "selects luck" in again
+    assert "favors luck" in again
     assert run(tmp_path, "baseline", "record", "base.jsonl", "--quiet").out == ""
     shown = run(tmp_path, "baseline", "show")
     assert "pass_rate" in shown.out

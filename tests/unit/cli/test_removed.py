@@ -16,6 +16,7 @@ from tests.commandline import run
         (("--format", "every_eval_ever"), "highbar still reads such records"),
         (("--output", "csv=report.txt"), "verdict.to_frame()"),
         (("--output", "metrics.prom"), "--output verdict.json"),
+        (("--output", "metrics.openmetrics"), "--output verdict.json"),
         (("--output", "report.csv"), "verdict.to_frame()"),
     ],
 )

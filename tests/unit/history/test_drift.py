@@ -209,7 +209,14 @@ def test_it_prints_a_quarantine_to_paste_with_the_evidence_and_a_last_day(folder
     assert block_printed(tmp_path) == {"HALF": "2026-12-17"}  # one of four scenarios may be
     out = run(tmp_path, "history", "flaky", "--today", "2026-11-17").out
     assert 'id: "HALF", until: 2026-12-17 } # passed 3 of 6 trials, failed in 3 of 6 runs' in out
-    assert "at most 1 of 4 may be quarantined, and 1 more went back and forth" in out
+    assert "Left out of the quarantine: 1 more that went back and forth (at most 1 of 4 may be in it)\n" in out
+
+
+def test_it_says_that_a_scenario_which_broke_once_is_not_to_be_quarantined(folder, tmp_path):
+    for number in range(6):
+        add(folder, new_run(number, counts({"STEADY": 1, "BROKE": int(number < 3)})))
+    out = run(tmp_path, "history", "flaky").out
+    assert out.endswith("Left out of the quarantine: 1 that broke once, were repaired once, or are attacks\n")
 
 
 def passing_in(folder, outcomes, trials=1, **facts):

@@ -39,6 +39,14 @@ def test_a_margin_may_have_a_slice_a_level_and_demands():
     assert rule.description == "why"
 
 
+def test_one_amount_for_all_metrics_is_refused_with_the_form_that_names_them():
+    with pytest.raises(InputError) as raised:
+        rules(margin="2%")
+    (problem,) = raised.value.problems
+    assert problem.code == "policy.wrong-type"
+    assert problem.hint == "write margin: { accuracy: 2% }"
+
+
 def test_several_margins_of_one_metric_are_numbered():
     found = rules(margin={"accuracy": ["1%", {"margin": "5%", "where": {"capability": "x"}}]})
     assert [rule.name for rule in found] == ["baseline.accuracy", "baseline.accuracy[1]"]

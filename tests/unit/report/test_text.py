@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,8 @@ import highbar
 from highbar.errors import Problem
 from highbar.model import Counts, FailedScenario, Repetition, RuleResult, Verdict
 from highbar.report import REPORTERS, Display, advice
+from tests.commandline import run
+from tests.repository import put
 from tests.unit.report.verdicts import FAILING, latency, ratio
 
 TEXT = REPORTERS["text"]
@@ -367,3 +370,18 @@ def test_one_of_a_thing_is_said_in_the_singular():
 def test_a_rule_whose_name_is_blank_is_shown_all_the_same():
     blank = RuleResult(" ", "blocking", "fail", "it is not met")
     assert "FAIL  \n        it is not met\n" in whole(replace(FAILING, rules=(blank,)))
+
+
+def _lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("name", ["text", "markdown"])
+def test_the_reason_of_a_rule_is_shown_to_its_end_which_says_what_to_do(tmp_path, name):
+    rows = [{"id": f"A{i}", "passed": True, "cost_usd": 0.001 * (1 + i % 3)} for i in range(120)]
+    put(tmp_path, {"base.jsonl": _lines(rows), "head.jsonl": _lines([{**row, "cost_usd": 0.0022} for row in rows])})
+    margin = "baseline: { file: base.json, margin: { cost_per_pass: 20% of baseline } }\n"
+    put(tmp_path, {"highbar.yaml": "evidence: confident\n" + margin})
+    assert run(tmp_path, "baseline", "record", "base.jsonl", "--output", "base.json").exit == 0
+    out = run(tmp_path, "check", "head.jsonl", "--format", name).out
+    assert "`cost_limit` in the policy would give one" in said(out)
