@@ -65,6 +65,14 @@ def test_without_earlier_runs_nothing_is_known(tmp_path: Path) -> None:
     assert history(tmp_path, now=STEADY, allow_columns=["nonce"]).json["verdict"] == "inconclusive"
 
 
+def test_a_history_with_a_damaged_record_says_nothing(tmp_path: Path) -> None:
+    assert history(tmp_path, STEADY, TURNED, STEADY, now=STEADY, allow_columns=["nonce"]).json["verdict"] == "pass"
+    record = next((tmp_path / "history").glob("*.parquet"))
+    record.write_bytes(record.read_bytes()[:-9])
+    found = run(tmp_path, "check", "3.jsonl", "--format", "json").json
+    assert found["verdict"] == "inconclusive", "the damaged record may be the one that shows the noise"
+
+
 def test_an_agent_that_has_become_noisier_is_not_as_steady_as_it_was(tmp_path: Path) -> None:
     noisy = "".join("0" if place % 14 == 5 else "1" for place in range(98)) + "11"
     assert noisy.count("1") == STEADY.count("1")

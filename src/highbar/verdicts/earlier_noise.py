@@ -71,9 +71,10 @@ class EarlierNoise:
 def earlier_noise_of(recalled: Recalled, run: ScoredRun) -> EarlierNoise | None:
     """The noise by the history, for a suite that is all there is; None if it is of no use.
 
-    Fail closed: a history that cannot be read, or that may be of another agent, says nothing.
+    Fail closed: a history that cannot be read whole, or that may be of another agent, says nothing. The records that
+    are damaged may be those that show the noise.
     """
-    if recalled.problem is not None or recalled.no_excuse or not run.records:
+    if recalled.problem is not None or recalled.damaged or recalled.no_excuse or not run.records:
         return None
     return EarlierNoise(recalled, run)
 
