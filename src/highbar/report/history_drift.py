@@ -89,7 +89,7 @@ def _offered(found: FlakyScenarios, today: date) -> Iterator[str]:
         yield from ("", f"Left out of the quarantine: {words}")
     if not offered:
         return
-    until = today + timedelta(days=OFFERED_DAYS)
+    until = today + min(timedelta(days=OFFERED_DAYS), date.max - today)
     yield from ("", "To paste into the policy:", "", "quarantine:", "  ids:")
     for one in offered:
         because = f"passed {one.passed} of {count(one.trials, 'trial')}, failed in {one.failed_runs} of {one.runs} runs"

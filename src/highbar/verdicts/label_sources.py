@@ -88,7 +88,7 @@ def _each_once(trials: Iterable[LabeledTrial]) -> tuple[LabeledTrial, ...]:
 
 def _has_expired(trial: LabeledTrial, today: date) -> bool:
     """Whether a label is too old, does not say its day, or is of a day that has not come."""
-    return trial.on is None or not trial.on - _CLOCKS_DIFFER <= today <= trial.on + timedelta(days=MOST_DAYS)
+    return trial.on is None or not -_CLOCKS_DIFFER <= today - trial.on <= timedelta(days=MOST_DAYS)
 
 
 # --- of which run ----------------------------------------------------------------------------

@@ -194,9 +194,9 @@ def test_the_command_names_them_and_has_json(folder, tmp_path):
     assert [one["id"] for one in found["scenarios"]] == ["HALF", "RARE"]
 
 
-def block_printed(tmp_path, *options):
+def block_printed(tmp_path, *options, today="2026-11-17"):
     """The ids and last days of the printed quarantine, read as the policy that it is pasted into; None if none is."""
-    out = run(tmp_path, "history", "flaky", "--today", "2026-11-17", *options).out
+    out = run(tmp_path, "history", "flaky", "--today", today, *options).out
     _, found, block = out.partition("quarantine:\n")
     if not found:
         return None
@@ -217,6 +217,11 @@ def test_it_says_that_a_scenario_which_broke_once_is_not_to_be_quarantined(folde
         add(folder, new_run(number, counts({"STEADY": 1, "BROKE": int(number < 3)})))
     out = run(tmp_path, "history", "flaky").out
     assert out.endswith("Left out of the quarantine: 1 that broke once, were repaired once, or are attacks\n")
+
+
+def test_at_the_end_of_the_calendar_the_last_day_is_the_last_one_there_is(folder, tmp_path):
+    unsteady(folder)
+    assert block_printed(tmp_path, today="9999-12-31") == {"HALF": "9999-12-31"}
 
 
 def passing_in(folder, outcomes, trials=1, **facts):

@@ -310,6 +310,8 @@ def test_labels_of_this_run_that_contradict_those_of_another_run_leave_a_rule_op
         (TODAY - timedelta(days=30), True),
         (TODAY - timedelta(days=31), False),
         (TODAY + timedelta(days=3), False),
+        (date.min, False),
+        (date.max, False),
         (None, False),
     ],
 )
