@@ -11,6 +11,8 @@ import pytest
 
 from highbar.cli.app import root
 from highbar.codes import read_codes
+from highbar.errors import InputError
+from highbar.store.labels import parse_labels
 from tests.docs.pages import ROOT
 
 CODES = read_codes()
@@ -51,3 +53,12 @@ def test_the_commands_of_the_examples_exist_with_their_options(code: str, line: 
     assert not isinstance(command, click.Group), f"{code}: there is no command in {line!r}"
     known = {option for parameter in command.params for option in parameter.opts}
     assert [word for word in words if word.startswith("-") and word.split("=")[0] not in known] == []
+
+
+def test_the_labels_of_the_examples_are_labels_and_contradict_each_other_where_it_says_so() -> None:
+    (line,) = right_lines("label.damaged")
+    parse_labels(line, "labels.jsonl")
+    both = "\n".join(line[2:] for line in CODES["label.contradiction"].example.splitlines())
+    with pytest.raises(InputError) as raised:
+        parse_labels(both, "labels.jsonl")
+    assert [problem.code for problem in raised.value.problems] == ["label.contradiction"]

@@ -71,10 +71,13 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
 
     >>> nearest("contians", ["contains"]), nearest("not_contains", ["contains"]), nearest("max_age", ["min_age"])
     ('contains', None, None)
+    >>> nearest("call", ["all", "calls"])
+    'calls'
     """
     allowed = max(1, min(len(word), LONGEST_WORD) // 3)
-    ranked = sorted((_distance(word.lower(), candidate.lower()), candidate) for candidate in set(candidates))
-    near = (candidate for distance, candidate in ranked if distance <= allowed)
+    # Of candidates that are as near, people rarely mistype the first letter: `call` is rather `calls` than `all`.
+    ranked = sorted((_distance(word.lower(), one.lower()), one[:1] != word[:1], one) for one in set(candidates))
+    near = (candidate for distance, _, candidate in ranked if distance <= allowed)
     return next((candidate for candidate in near if not _are_opposite(word, candidate)), None)
 
 
