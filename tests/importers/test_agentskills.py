@@ -10,7 +10,7 @@ import pytest
 
 from highbar.suite import read
 from tests.commandline import judged, refused, run
-from tests.importers.imported import FIXTURES, imported, recognized, refusal
+from tests.importers.imported import FIXTURES, imported, problems_of, recognized
 
 BENCHMARK = FIXTURES / "agentskills" / "benchmark.json"
 GRADING = {
@@ -68,13 +68,15 @@ def test_the_spelling_and_the_folders_of_agentskills_io_are_read(tmp_path: Path)
 @pytest.mark.parametrize("place", [".", "with_skill", "with_skill/run-1", "eval-1/with_skill/again/run-1", "eval-1"])
 def test_a_grading_that_is_moved_has_no_identity(tmp_path: Path, place: str) -> None:
     path = graded(tmp_path / "x", place, PASSED)
-    assert "says which eval it is of" in refusal("agentskills", path)
+    assert [problem.code for problem in problems_of("agentskills", path)] == ["import.missing-value"]
 
 
 def test_a_run_that_nobody_graded_is_not_left_out_unseen(tmp_path: Path) -> None:
     path = graded(tmp_path, "eval-1/with_skill/run-1", PASSED)
     (tmp_path / "eval-1" / "with_skill" / "run-2" / "outputs").mkdir(parents=True)
-    assert "has no grading.json: eval-1/with_skill/run-2" in refusal("agentskills", path)
+    (problem,) = problems_of("agentskills", path)
+    assert problem.code == "import.incomplete"
+    assert "eval-1/with_skill/run-2" in problem.message
 
 
 @pytest.mark.parametrize("run_folder", ["", "run-1"])
@@ -82,7 +84,9 @@ def test_an_eval_that_nobody_graded_is_not_left_out_unseen(tmp_path: Path, run_f
     path = graded(tmp_path, f"eval-1/with_skill/{run_folder}", PASSED)
     (tmp_path / "eval-2" / "with_skill" / run_folder / "outputs").mkdir(parents=True)
     (tmp_path / "eval-3" / "without_skill").mkdir(parents=True)
-    assert "has no grading.json: eval-2/with_skill" in refusal("agentskills", path)
+    (problem,) = problems_of("agentskills", path)
+    assert problem.code == "import.incomplete"
+    assert "eval-2/with_skill" in problem.message
 
 
 def expectations(*given: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -108,16 +112,18 @@ def test_what_is_not_known_is_undecided(tmp_path: Path, grading: Any, why: str) 
 
 
 @pytest.mark.parametrize(
-    ("grading", "why"),
+    ("grading", "code", "place"),
     [
-        (expectations({"passed": "true"}), "wanted true or false"),
-        ({"expectations": [{"passed": True}]}, "wanted what was expected"),
-        ({"expectations": ["It works"]}, "wanted an object"),
-        ({**PASSED, "expectations": []}, "found both expectations and assertion_results"),
+        (expectations({"passed": "true"}), "import.wrong-value", "expectations[0]: passed: "),
+        ({"expectations": [{"passed": True}]}, "import.wrong-value", "expectations[0]: text: "),
+        ({"expectations": ["It works"]}, "import.wrong-value", "expectations[0]: "),
+        ({**PASSED, "expectations": []}, "import.contradiction", "expectations and assertion_results"),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path: Path, grading: Any, why: str) -> None:
-    assert why in refusal("agentskills", graded(tmp_path, "eval-1/with_skill", grading))
+def test_what_cannot_be_read_is_refused(tmp_path: Path, grading: Any, code: str, place: str) -> None:
+    (problem,) = problems_of("agentskills", graded(tmp_path, "eval-1/with_skill", grading))
+    assert problem.code == code
+    assert place in problem.message
 
 
 def test_a_benchmark_has_a_row_for_each_run() -> None:
@@ -143,7 +149,7 @@ def test_a_run_or_an_eval_that_is_gone_from_a_benchmark_is_an_error(tmp_path: Pa
         assert found == missing
         assert report.missing == len(found)
     path.write_text(json.dumps({**whole, "runs": []}))
-    assert "there are no expectations" in refusal("agentskills", path)
+    assert [problem.code for problem in problems_of("agentskills", path)] == ["import.other-file"]
 
 
 def test_fewer_runs_than_a_benchmark_planned_are_errors(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import highbar
 from highbar.model.judging import ScorerDemand
 from tests.commandline import check, judged, refused
-from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
+from tests.importers.imported import FIXTURES, imported, problems_of, recognized, refusal, samples, totals, written
 
 REPEATED = FIXTURES / "deepeval" / "repeated.json"
 RUN = FIXTURES / "deepeval" / "test_run.json"
@@ -164,7 +164,7 @@ def test_real_files_have_a_row_for_every_test_case_or_are_refused(path: Path) ->
     cases = document.get("testCases", []) + document.get("conversationalTestCases", [])
     assert recognized(path) == "deepeval"
     if not cases:
-        assert "no DeepEval test run" in refusal("deepeval", path)
+        assert [problem.code for problem in problems_of("deepeval", path)] == ["import.other-file"]
         return
     rows, report = imported("deepeval", path)
     assert len(rows) == report.records == len(cases)
@@ -172,24 +172,27 @@ def test_real_files_have_a_row_for_every_test_case_or_are_refused(path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("case", "message"),
+    ("case", "code", "place"),
     [
-        ({"name": None}, "found no name"),
-        ({"metricsData": [{"name": "Bias", "success": "yes"}]}, "success: found 'yes', wanted true or false"),
+        ({"name": None}, "import.missing-value", "name"),
+        ({"metricsData": [{"name": "Bias", "success": "yes"}]}, "import.wrong-value", "success: found 'yes'"),
         (
             {"metricsData": [{"name": "Bias", "success": True, "score": "high"}]},
-            "score: found 'high', wanted a finite number",
+            "import.wrong-value",
+            "score: found 'high'",
         ),
-        ({"metricsData": [{"success": True}]}, "wanted the name of the metric"),
-        ({"metricsData": {"Bias": True}}, "metricsData: found an object, wanted a list"),
-        ({**JUDGED, "trace": {"startTime": "yesterday", "endTime": "today"}}, "found 'yesterday', wanted a time"),
-        ({**JUDGED, "trace": {"startTime": "2026-01-02", "endTime": "2026-01-01"}}, "it ends before it starts"),
+        ({"metricsData": [{"success": True}]}, "import.missing-value", "metricsData[0]"),
+        ({"metricsData": {"Bias": True}}, "import.wrong-value", "metricsData: found an object"),
+        ({**JUDGED, "trace": {"startTime": "yesterday", "endTime": "today"}}, "import.wrong-value", "'yesterday'"),
+        ({**JUDGED, "trace": {"startTime": "2026-01-02", "endTime": "2026-01-01"}}, "import.contradiction", "trace"),
     ],
 )
 def test_what_is_not_as_deepeval_writes_it_is_refused_with_its_place(
-    tmp_path: Path, case: dict[str, object], message: str
+    tmp_path: Path, case: dict[str, object], code: str, place: str
 ) -> None:
-    assert message in refusal("deepeval", written(tmp_path, "run.json", _run(case)))
+    (problem,) = problems_of("deepeval", written(tmp_path, "run.json", _run(case)))
+    assert problem.code == code
+    assert place in problem.message
 
 
 def test_breaking_a_metric_never_makes_a_case_pass(tmp_path: Path) -> None:

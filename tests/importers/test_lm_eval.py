@@ -11,8 +11,8 @@ import pytest
 
 import highbar
 from highbar.model.judging import ScorerDemand
-from tests.commandline import run
-from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, samples, totals, written
+from tests.commandline import refused, run
+from tests.importers.imported import FIXTURES, Row, imported, problems_of, recognized, refusal, samples, totals, written
 
 FOLDER = FIXTURES / "lm_eval"
 (WORDS,) = FOLDER.glob("samples_words_*.jsonl")
@@ -101,15 +101,18 @@ def test_all_that_the_policy_names_must_hold():
 
 
 @pytest.mark.parametrize(
-    ("demand", "told"),
+    ("demand", "code", "named"),
     [
-        (ScorerDemand("acc"), "names acc, which this file does not have; there are exact_match,strict-match, exact"),
-        (ScorerDemand("exact_match", filter="none"), "names exact_match with the filter none, which"),
-        (ScorerDemand("exact_match"), "names exact_match without a filter; there are"),
+        (ScorerDemand("acc"), "judge.unknown-scorer", "acc"),
+        (ScorerDemand("exact_match", filter="none"), "judge.unknown-scorer", "exact_match with the filter none"),
+        (ScorerDemand("exact_match"), "judge.unknown-scorer", "exact_match without a filter"),
     ],
 )
-def test_a_judge_that_the_file_does_not_have_is_refused_with_those_that_it_has(demand, told):
-    assert told in refusal("lm-eval", WORDS, judged_by=(demand,))
+def test_a_judge_that_the_file_does_not_have_is_refused_with_those_that_it_has(demand, code, named):
+    (problem,) = problems_of("lm-eval", WORDS, judged_by=(demand,))
+    assert problem.code == code
+    assert f"names {named}" in problem.message
+    assert "exact_match,strict-match, exact_match,flexible-extract" in problem.message
 
 
 def test_the_harnesss_accuracy_judges_and_the_policy_may_name_another(tmp_path):
@@ -120,14 +123,14 @@ def test_the_harnesss_accuracy_judges_and_the_policy_may_name_another(tmp_path):
 
 
 def test_two_metrics_that_say_what_is_right_are_too_many(tmp_path):
-    told = refusal("lm-eval", jsonl(tmp_path, line(metrics=["acc", "exact_match"], exact_match=0.0)))
-    assert "several metrics say what is right: there are acc, exact_match" in told
+    (problem,) = problems_of("lm-eval", jsonl(tmp_path, line(metrics=["acc", "exact_match"], exact_match=0.0)))
+    assert problem.code == "judge.undeclared"
+    assert "acc, exact_match" in problem.message
 
 
 def test_a_file_without_an_accuracy_is_refused_with_its_metrics(tmp_path):
     done = checked(tmp_path, jsonl(tmp_path, line(metrics=["bleu"], bleu=17.5)))
-    assert done.exit == 2
-    assert "nobody judges these documents: there are bleu" in done.problems
+    refused(done, "bleu", code="judge.undeclared")
     (row,) = rows_of(tmp_path, line(metrics=["bleu"], bleu=17.5), judged_by=(ScorerDemand("bleu", Fraction(17)),))
     assert (row["bleu"], row["correct"]) == (17.5, True)
 
@@ -166,17 +169,19 @@ def test_samples_that_the_totals_were_not_made_of_are_refused(tmp_path):
 
 def test_a_gap_in_the_numbers_is_refused_if_no_totals_say_that_it_was_meant(tmp_path):
     done = checked(tmp_path, jsonl(tmp_path, line(0), line(2)))
-    assert done.exit == 2
-    assert "document 1 has no line" in done.problems
-    assert "documents 0, 1, 2, 3, 4 … have no line" in refusal("lm-eval", jsonl(tmp_path, line(10**17)))
+    refused(done, "document 1 ", code="import.incomplete")
+    assert "documents 0, 1, 2, 3, 4 … " in refusal("lm-eval", jsonl(tmp_path, line(10**17)))
     assert checked(tmp_path, PICKED / SUMS.name).json["counts"]["scenarios"] == 3
     alone = written(tmp_path, SUMS.name, (PICKED / SUMS.name).read_bytes())
-    assert "documents 1, 3, 4 have no line" in refusal("lm-eval", alone)
+    assert "documents 1, 3, 4 " in refusal("lm-eval", alone)
 
 
 def test_a_line_of_a_filter_that_one_document_lacks_is_refused(tmp_path):
     path = jsonl(tmp_path, line(0, filter="a"), line(1, filter="a"), line(0, filter="b"))
-    assert "document 1 has no line of the filter b" in refusal("lm-eval", path)
+    (problem,) = problems_of("lm-eval", path)
+    assert problem.code == "import.incomplete"
+    assert "document 1 " in problem.message
+    assert "the filter b" in problem.message
 
 
 @pytest.mark.parametrize("filter_name", ["strict-match", "flexible-extract"])
@@ -188,8 +193,7 @@ def test_a_filter_that_the_totals_declare_and_no_line_has_is_refused(tmp_path, f
     del totals["task_hashes"]
     written(path.parent, TOTALS.name, totals)
     done = checked(tmp_path, path)
-    assert done.exit == 2
-    assert f"{TOTALS.name} has a score for exact_match,{filter_name}, which no sample has" in done.problems
+    refused(done, TOTALS.name, f"exact_match,{filter_name}", code="import.incomplete")
 
 
 def test_a_metric_that_the_totals_declare_and_no_line_has_is_refused(tmp_path):
@@ -199,8 +203,9 @@ def test_a_metric_that_the_totals_declare_and_no_line_has_is_refused(tmp_path):
         del one["acc"]
         one["metrics"].remove("acc")
     path.write_text("".join(json.dumps(one) + "\n" for one in lines), "utf-8")
-    told = refusal("lm-eval", path, judged_by=(ScorerDemand("acc_norm"),))
-    assert "has a score for acc,none, which no sample has" in told
+    (problem,) = problems_of("lm-eval", path, judged_by=(ScorerDemand("acc_norm"),))
+    assert problem.code == "import.incomplete"
+    assert "acc,none" in problem.message
 
 
 def test_a_folder_is_read_with_its_totals(tmp_path):
@@ -281,8 +286,10 @@ def test_totals_are_refused_with_a_word_about_samples(tmp_path):
 
 
 def test_a_document_that_stands_twice_with_one_filter_is_refused(tmp_path):
-    told = refusal("lm-eval", jsonl(tmp_path, line(0), line(1), line(0)))
-    assert ":3: document 0 occurs twice with the filter none" in told
+    (problem,) = problems_of("lm-eval", jsonl(tmp_path, line(0), line(1), line(0)))
+    assert (problem.code, problem.line) == ("import.duplicate", 3)
+    assert "document 0 " in problem.message
+    assert "the filter none" in problem.message
 
 
 @pytest.mark.hazard("H57")
@@ -290,20 +297,24 @@ def test_a_file_cut_in_the_middle_of_a_line_is_refused(tmp_path):
     data = WORDS.read_bytes().rstrip()
     for cut in range(20, len(data), 97):
         if data[cut - 1 : cut] not in (b"\n", b"}") and data[cut : cut + 1] != b"\n":
-            assert "cut off" in refusal("lm-eval", written(tmp_path, "samples_w_2026-01-01T00.jsonl", data[:cut]))
+            (problem,) = problems_of("lm-eval", written(tmp_path, "samples_w_2026-01-01T00.jsonl", data[:cut]))
+            assert (problem.code, "cut off" in problem.message) == ("file.not-json", True)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "code", "place"),
     [
-        ({"doc_id": None}, "no doc_id"),
-        ({"doc_id": "first"}, "doc_id: found 'first', wanted a finite number"),
-        ({"filter": 3}, "filter: found 3, wanted text"),
-        ({"metrics": "acc"}, "metrics: found 'acc', wanted a list"),
+        ({"doc_id": None}, "import.wrong-value", "doc_id"),
+        ({"doc_id": "first"}, "import.wrong-value", "doc_id: found 'first'"),
+        ({"filter": 3}, "import.wrong-value", "filter: found 3"),
+        ({"metrics": "acc"}, "import.wrong-value", "metrics: found 'acc'"),
     ],
 )
-def test_a_fault_is_named_with_its_line(tmp_path, change, told):
-    assert told in refusal("lm-eval", jsonl(tmp_path, line(1), line(2, **change)))
+def test_a_fault_is_named_with_its_line(tmp_path, change, code, place):
+    (problem,) = problems_of("lm-eval", jsonl(tmp_path, line(1), line(2, **change)))
+    assert problem.code == code
+    assert problem.line == 2 or problem.message.startswith("line 2: ")
+    assert place in problem.message
 
 
 FIXED = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "doc_hash", "prompt_hash", "target_hash"}

@@ -102,9 +102,9 @@ def test_a_scorer_of_two_kinds_leaves_rows_undecided_and_every_form_of_check_say
     tool = write.__name__
     done = check(tmp_path, write(said), "--quiet")
     judged(done, "inconclusive")
-    told = "the scorer 'safe' gives a verdict on 1 of 3 records and something else on the others, which are undecided"
-    hint = f"say in the policy who judges: judged_by: {{ {tool}: [ … ] }}"
-    assert f"{told}; {hint}" in done.err
+    told = "the scorer 'safe' gives a verdict on 1 of 3 records"
+    hint = f"judged_by: {{ {tool}: [ … ] }}"
+    assert any(told in line and hint in line for line in done.err.splitlines())
     assert any(told in warning for warning in done.json["warnings"])
     policy = f"{RULE}judged_by: {{ {tool}: {'correctness' if tool == 'mlflow' else 'polite'} }}\n"
     done = check(tmp_path, write(said), policy=policy)
