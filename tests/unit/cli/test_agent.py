@@ -110,26 +110,26 @@ def test_long_output_is_cut_by_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "codes", "named"),
     [
-        (["try", "hello"], "there is no suite.yaml here"),
-        (["try", "--agent", "http://127.0.0.1:1/"], "wanted either a question or a scenario"),
-        (["try", "hello", "--scenario", "A", "--suite", "s.yaml"], "wanted either a question or a scenario"),
-        (["try", "--scenario", "D", "--suite", "s.yaml"], "the suite has no scenario 'D'"),
-        (["try", "--scenario", "C", "--suite", "s.yaml"], "there is nothing to ask the agent"),
-        (["try", "hello", "--suite", "none.yaml"], "none.yaml"),
-        (["try", "hello", "--suite", "plan.yaml"], "the suite names no agent"),
-        (["try", "hello", "--agent", "nonsense"], "wanted an agent"),
-        (["try", "hello", "--agent", "http://127.0.0.1:1/", "--timeout", "60"], "wanted a time such as 60s"),
-        (["try", "hello", "--agent", "${NO_SUCH_HOST}/"], "${NO_SUCH_HOST} is not set"),
-        (["try", "hello", "--agent", "command: no-such-program"], "there is no program 'no-such-program'"),
-        (["tri", "hello"], "did you mean 'try'?"),
-        ([], "Usage: highbar agent"),
+        (["try", "hello"], ["suite.missing"], "suite.yaml"),
+        (["try", "--agent", "http://127.0.0.1:1/"], ["option.missing"], ""),
+        (["try", "hello", "--scenario", "A", "--suite", "s.yaml"], ["option.missing"], ""),
+        (["try", "--scenario", "D", "--suite", "s.yaml"], ["suite.unknown-scenario"], "'D'"),
+        (["try", "--scenario", "C", "--suite", "s.yaml"], ["suite.no-question"], "C"),
+        (["try", "hello", "--suite", "none.yaml"], ["file.missing"], "none.yaml"),
+        (["try", "hello", "--suite", "plan.yaml"], ["agent.missing"], "plan.yaml"),
+        (["try", "hello", "--agent", "nonsense"], ["agent.unreadable"], "'nonsense'"),
+        (["try", "hello", "--agent", "http://127.0.0.1:1/", "--timeout", "60"], ["option.bad-value"], "60s"),
+        (["try", "hello", "--agent", "${NO_SUCH_HOST}/"], ["agent.variable-not-set"], "${NO_SUCH_HOST}"),
+        (["try", "hello", "--agent", "command: no-such-program"], ["agent.no-program"], "'no-such-program'"),
+        (["tri", "hello"], ["option.unknown-command"], "'try'"),
+        ([], [], "Usage: highbar agent"),
     ],
 )
-def test_wrong_usage_is_refused(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_wrong_usage_is_refused(tmp_path: Path, arguments: list[str], codes: list[str], named: str) -> None:
     (tmp_path / "s.yaml").write_text(SUITE, "utf-8")
     (tmp_path / "plan.yaml").write_text("- A\n- B\n", "utf-8")
     done = run(tmp_path, "agent", *arguments)
-    assert (done.exit, done.out) == (2, "")
-    assert said in done.err
+    assert (done.exit, done.out, done.codes) == (2, "", codes)
+    assert named in done.err

@@ -25,7 +25,9 @@ def problems_of(rows):
 @pytest.mark.parametrize("column", ["passed", "correct"])
 def test_0_and_1_in_a_frame_are_one_problem_with_the_code_that_helps(column):
     (problem,) = problems_of(pd.DataFrame({"id": ["a", "b", "c"], column: [1, 0, 1]}))
-    assert problem.message == f"{column}: found 0 and 1, wanted true or false"
+    assert problem.code == "row.wrong-type"
+    assert problem.message.startswith(f"{column}: ")
+    assert "0 and 1" in problem.message
     assert problem.hint == f'df["{column}"] = df["{column}"].astype(bool)'
 
 
@@ -49,7 +51,9 @@ def test_0_and_1_in_other_tables(table):
 
 
 def test_0_and_1_in_a_file_have_a_hint_too(tmp_path):
-    refused(check(tmp_path, [{"id": "a", "passed": 1}], RATE), "found 1, wanted true or false", '"1": true, "0": false')
+    refused(
+        check(tmp_path, [{"id": "a", "passed": 1}], RATE), "found 1", '"1": true, "0": false', code="row.wrong-type"
+    )
 
 
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
@@ -115,16 +119,17 @@ def test_a_tag_without_a_name_is_refused(tmp_path, tags, form):
     cell = json.dumps(tags).replace('"', '""')
     data = {"jsonl": json.dumps(row), "json": json.dumps([row]), "csv": f'id,passed,tags\na,true,"{cell}"'}[form]
     done = check(tmp_path, f"{data}\n".encode(), RATE, name=f"r.{form}")
-    refused(done, "tags: found an object, wanted a name for every tag")
+    refused(done, "tags: found an object", code="row.wrong-value")
 
 
 def test_a_column_of_a_tag_without_a_name_is_refused(tmp_path):
-    refused(check(tmp_path, [{"id": "a", "passed": True, "tags.": "x"}], RATE), "a column without a name")
+    refused(check(tmp_path, [{"id": "a", "passed": True, "tags.": "x"}], RATE), code="results.unnamed-column")
 
 
 def test_a_tag_without_a_name_in_a_table_is_refused():
     (problem,) = problems_of(pd.DataFrame({"id": ["a"], "passed": [True], "tags": [{"": "x"}]}))
-    assert "wanted a name for every tag" in problem.message
+    assert problem.code == "row.wrong-value"
+    assert "tags: found an object" in problem.message
 
 
 def test_a_path_has_quotes_in_it(tmp_path):

@@ -80,7 +80,7 @@ def test_only_the_runs_that_are_wanted_are_shown(tmp_path):
 def test_nothing_to_show_is_refused(tmp_path):
     assert run(tmp_path, "history", "page", "--output", "site").exit == 2
     (tmp_path / "history").mkdir()
-    assert "there are no runs" in run(tmp_path, "history", "page", "--output", "site").err
+    assert run(tmp_path, "history", "page", "--output", "site").codes == ["history.empty"]
     add(tmp_path / "history", new_run(1))
     assert "of branch 'x'" in run(tmp_path, "history", "page", "--output", "site", "--branch", "x").err
     twice = run(tmp_path, "history", "page", "history", "--history", "history", "--output", "site")

@@ -53,8 +53,7 @@ def test_an_empty_history_and_none_at_all(tmp_path):
     (tmp_path / "history").mkdir()
     for words in (["list"], ["trend"], ["trend", "--fail-on", "drift"], ["flaky"], ["show", "abc"]):
         done = run(tmp_path, "history", *words)
-        assert done.exit == 2
-        assert "there are no runs in it" in done.err
+        assert (done.exit, done.codes) == (2, ["history.empty"])
         assert "--history DIR" in done.err
     assert run(tmp_path, "history").exit == 2
     assert run(tmp_path, "history", "prune", "--keep", "1").exit == 0

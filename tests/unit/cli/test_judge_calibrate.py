@@ -170,7 +170,7 @@ def test_labels_that_do_not_say_are_taken_for_those_of_the_results_and_can_be_bo
     done = calibrate(folder, "--bind", "bound.jsonl")
     assert done.exit == 0
     assert "because you" in done.out
-    assert "do not say which conversation" in done.out
+    assert "--bind" in done.out
     bound = read_labels(folder / "bound.jsonl")
     assert bound.unbound == ()
     assert {trial.sample.stratum for trial in bound.trials} == {"given"}
@@ -182,8 +182,8 @@ def test_labels_that_do_not_say_are_taken_for_those_of_the_results_and_can_be_bo
 def test_nothing_is_bound_over_a_file_that_is_there(folder: Path) -> None:
     (folder / "mine.jsonl").write_text("precious")
     done = calibrate(folder, "--bind", "mine.jsonl")
-    assert done.exit == 2
-    assert "exists already" in done.err
+    assert (done.exit, done.codes) == (2, ["file.exists"])
+    assert "mine.jsonl" in done.err
     assert (folder / "mine.jsonl").read_text() == "precious"
 
 
@@ -214,30 +214,31 @@ def test_labels_of_another_judge_do_not_count(folder: Path) -> None:
     rows = [dict(row, judge="judge-2 #ba9876543210") for row in a_run()[0]]
     write_lines(folder / "results.jsonl", rows)
     done = calibrate(folder)
-    assert done.exit == 2
+    assert (done.exit, set(done.codes)) == (2, {"label.none"})
     assert "another judge: judge-1" in done.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "named"),
     [
-        (("--confidence", "40%"), "wanted more than 50%"),
-        (("--confidence", "sure"), "--confidence sure"),
-        (("--output", "out.xml"), "not written as junit"),
-        (("--output", "labels.jsonl.json", "--output", "json=labels.jsonl"), "is read as well"),
+        (("--confidence", "40%"), "option.bad-value", "50%"),
+        (("--confidence", "sure"), "option.bad-value", "--confidence sure"),
+        (("--output", "out.xml"), "output.not-in-format", "junit"),
+        (("--output", "l.json", "--output", "json=labels.jsonl"), "file.read-and-written", "labels.jsonl"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_arguments_that_make_no_sense_are_refused(
+    folder: Path, arguments: tuple[str, ...], code: str, named: str
+) -> None:
     done = calibrate(folder, *arguments)
-    assert done.exit == 2
-    assert message in done.err
+    assert (done.exit, done.codes) == (2, [code])
+    assert named in done.err
 
 
 def test_results_that_no_judge_judged_are_refused(folder: Path) -> None:
     write_lines(folder / "results.jsonl", [{"id": "A", "passed": True}])
     done = calibrate(folder)
-    assert done.exit == 2
-    assert "no trial of these results was judged" in done.err
+    assert (done.exit, done.codes) == (2, ["label.nothing-judged"])
 
 
 # --- formats ---------------------------------------------------------------------------------

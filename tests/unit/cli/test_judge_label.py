@@ -109,35 +109,35 @@ def test_labels_of_an_earlier_judgment_are_refused(folder: Path) -> None:
     rows[0]["judged"]["statements"]["leaks"]["judgment"] = "observed"  # asked again: the digest is the same
     write(folder / "results.jsonl", rows)
     done = _label(folder, "results.jsonl", "--labels", "labels.jsonl")
-    assert done.exit == 2
-    assert "labels.jsonl: P000, trial 1: this label is of an earlier judgment of the same trial" in done.err
+    assert (done.exit, set(done.codes)) == (2, {"label.other-judgment"})
+    assert "labels.jsonl: P000, trial 1: " in done.err
 
 
 # --- what is refused -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "named"),
     [
-        (["plain.jsonl"], "there is nothing to label: no trial of these results was judged"),
-        (["absent.jsonl"], "absent.jsonl"),
-        (["results.jsonl", "-o", "labels.txt"], "the output's name has another ending"),
-        (["results.jsonl", "--labels", "labels.html"], "this file is both read and written"),
-        (["results.jsonl", "--by", " "], "--by wants a name"),
-        (["results.jsonl", "--by", "a\nb"], "--by wants a name"),
-        (["results.jsonl", "--trials", "0"], "--trials"),
-        (["results.jsonl", "--seed", "-1"], "--seed"),
-        (["results.jsonl", "--labels", "broken.jsonl"], "broken.jsonl:1: not JSON"),
-        (["results.jsonl", "--labels", "absent.jsonl"], "absent.jsonl: no such file"),
-        (["results.jsonl", "--terminal"], "highbar judge label --terminal was removed"),
+        (["plain.jsonl"], "label.nothing-judged", ""),
+        (["absent.jsonl"], "file.missing", "absent.jsonl"),
+        (["results.jsonl", "-o", "labels.txt"], "output.unknown-ending", "labels.txt"),
+        (["results.jsonl", "--labels", "labels.html"], "file.read-and-written", "labels.html"),
+        (["results.jsonl", "--by", " "], "option.bad-value", "--by"),
+        (["results.jsonl", "--by", "a\nb"], "option.bad-value", "--by"),
+        (["results.jsonl", "--trials", "0"], "option.bad-value", "--trials"),
+        (["results.jsonl", "--seed", "-1"], "option.bad-value", "--seed"),
+        (["results.jsonl", "--labels", "broken.jsonl"], "label.damaged", "broken.jsonl:1: "),
+        (["results.jsonl", "--labels", "absent.jsonl"], "file.missing", "absent.jsonl: "),
+        (["results.jsonl", "--terminal"], "removed", "highbar judge label --terminal"),
     ],
 )
-def test_what_cannot_be_labeled_is_refused(folder: Path, arguments: list[str], message: str) -> None:
+def test_what_cannot_be_labeled_is_refused(folder: Path, arguments: list[str], code: str, named: str) -> None:
     write(folder / "plain.jsonl", [{"id": "S1", "passed": True}])
     (folder / "broken.jsonl").write_text("{")
     done = _label(folder, *arguments)
-    assert done.exit == 2
-    assert message in done.err
+    assert (done.exit, done.codes) == (2, [code])
+    assert named in done.err
     assert "Traceback" not in done.err
     assert not (folder / "labels.html").exists()
 

@@ -45,12 +45,12 @@ def plan(run):
 
 @pytest.fixture
 def refusal(run):
-    """Every problem with the arguments, as text; a plan that cannot be made is exit 2 and prints nothing."""
+    """The call with its problems; a plan that cannot be made is exit 2 and prints nothing."""
 
     def call(folder, *arguments):
         done = run(folder, "plan", *arguments)
         assert (done.exit, done.out) == (2, "")
-        return done.err
+        return done
 
     return call
 
@@ -154,39 +154,41 @@ def test_the_exit_code_is_0_whatever_the_verdict_would_be(suite, run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "wanted"),
+    ("arguments", "code", "named"),
     [
-        (("--threshold", "85%", "--rate", "85%"), "the threshold itself"),
-        (("--threshold", "85%", "--rate", "150%"), "--rate: found 150%"),
-        (("--threshold", "0%"), "above 0%"),
-        (("--threshold", "< 85%"), "--threshold: "),
-        (("--rate", "90%"), "--rate needs --threshold"),
-        (("--threshold", "85%", "--trials", "3"), "--trials needs --icc"),
-        (("--threshold", "85%", "--icc", "0.3"), "--icc needs --trials"),
-        (("--threshold", "85%", "--power", "100%"), "--power: found 100%, wanted a share above 0% and below 100%"),
-        (("--threshold", "85%", "--confidence", "0.4"), "--confidence: found 0.4, wanted a share above 50%"),
-        (("--threshold", "85%", "--differing", "10%"), "--differing needs"),
-        (("--difference", "20%"), "cannot be further apart"),
-        (("--scenarios", "0"), "--scenarios"),
-        (("--scenarios", "100", "--trials", "3", "--icc", "0.3"), "--trials needs --threshold"),
-        (("--threshold", "85%", "--policy", "highbar.yaml"), "--policy does not go with numbers"),
-        (("missing.jsonl",), "missing.jsonl: no such file"),
-        (("missing.jsonl", "--power", "90%"), "--power does not go with results"),
-        ((), "nothing to plan: no policy"),
+        (("--threshold", "85%", "--rate", "85%"), "plan.impossible", "--rate"),
+        (("--threshold", "85%", "--rate", "150%"), "option.bad-value", "--rate: found 150%"),
+        (("--threshold", "0%"), "option.bad-value", "above 0%"),
+        (("--threshold", "< 85%"), "option.bad-value", "--threshold: "),
+        (("--rate", "90%"), "option.needs-another", "--rate needs --threshold"),
+        (("--threshold", "85%", "--trials", "3"), "option.needs-another", "--trials needs --icc"),
+        (("--threshold", "85%", "--icc", "0.3"), "option.needs-another", "--icc needs --trials"),
+        (("--threshold", "85%", "--power", "100%"), "option.bad-value", "--power: found 100%"),
+        (("--threshold", "85%", "--confidence", "0.4"), "option.bad-value", "--confidence: found 0.4"),
+        (("--threshold", "85%", "--differing", "10%"), "option.needs-another", "--differing needs"),
+        (("--difference", "20%"), "plan.impossible", "20%"),
+        (("--scenarios", "0"), "option.bad-value", "--scenarios"),
+        (("--scenarios", "100", "--trials", "3", "--icc", "0.3"), "option.needs-another", "--trials needs --threshold"),
+        (("--threshold", "85%", "--policy", "highbar.yaml"), "option.conflict", "--policy"),
+        (("missing.jsonl",), "file.missing", "missing.jsonl: "),
+        (("missing.jsonl", "--power", "90%"), "option.conflict", "--power"),
+        ((), "policy.missing", ""),
     ],
 )
-def test_what_cannot_be_planned_is_refused(tmp_path, arguments, wanted, refusal):
-    assert wanted in refusal(tmp_path, *arguments)
+def test_what_cannot_be_planned_is_refused(tmp_path, arguments, code, named, refusal):
+    done = refusal(tmp_path, *arguments)
+    assert set(done.codes) == {code}
+    assert named in done.err
 
 
 def test_every_problem_is_said_at_once(tmp_path, refusal):
-    said = refusal(tmp_path, "--threshold", "85%", "--rate", "x", "--power", "2", "--icc", "0.3", "--confidence", "5")
-    assert all(f"{option}" in said for option in ("--rate:", "--power:", "--icc needs", "--confidence:"))
+    done = refusal(tmp_path, "--threshold", "85%", "--rate", "x", "--power", "2", "--icc", "0.3", "--confidence", "5")
+    assert all(f"{option}" in done.err for option in ("--rate:", "--power:", "--icc needs", "--confidence:"))
 
 
 def test_a_policy_without_a_rule_about_a_number_has_no_plan(tmp_path, refusal):
     (tmp_path / "highbar.yaml").write_text("required_scenarios: { ids: [A] }\n")
-    assert "nothing to plan: no rule of the policy is about a number" in refusal(tmp_path)
+    assert refusal(tmp_path).codes == ["plan.nothing"]
 
 
 def test_a_refusal_as_json_is_json(tmp_path, run):
@@ -336,25 +338,29 @@ def test_every_rule_of_a_policy_if_the_run_stops_early(tmp_path, plan, run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "named"),
     [
-        (("--sequential", "--threshold", "85%"), "--sequential needs --scenarios, or a policy"),
-        (("--spending", "late", "--threshold", "85%"), "--spending needs --sequential"),
-        (("--sequential", "--spending", "late"), "--spending needs --threshold, --scenarios or --difference"),
-        (("--sequential", "--scenarios", "90", "--difference", "5%"), "--difference does not go with --sequential"),
+        (("--sequential", "--threshold", "85%"), "option.needs-another", "--sequential needs --scenarios"),
+        (("--spending", "late", "--threshold", "85%"), "option.needs-another", "--spending needs --sequential"),
+        (("--sequential", "--spending", "late"), "option.needs-another", "--spending needs --threshold"),
+        (("--sequential", "--scenarios", "90", "--difference", "5%"), "option.conflict", "--difference"),
         (
             ("--sequential", "--scenarios", "90", "--threshold", "85%", "--trials", "3", "--icc", "0.3"),
-            "--trials does not go with --sequential",
+            "option.conflict",
+            "--trials",
         ),
-        (("--sequential", "--scenarios", "90", "--threshold", "85%", "--power", "90%"), "--power does not go with"),
-        (("--sequential", "--scenarios", "90000", "--threshold", "85%"), "wanted at most 20000 with --sequential"),
+        (("--sequential", "--scenarios", "90", "--threshold", "85%", "--power", "90%"), "option.conflict", "--power"),
+        (("--sequential", "--scenarios", "90000", "--threshold", "85%"), "option.bad-value", "20000"),
     ],
 )
-def test_what_does_not_go_with_a_run_that_stops_early_is_refused(suite, arguments, message, refusal):
-    assert message in refusal(suite, *arguments)
+def test_what_does_not_go_with_a_run_that_stops_early_is_refused(suite, arguments, code, named, refusal):
+    done = refusal(suite, *arguments)
+    assert set(done.codes) == {code}
+    assert named in done.err
 
 
 def test_results_do_not_go_with_a_run_that_stops_early(suite, refusal):
-    said = refusal(suite, "results.jsonl", "--sequential")
-    assert "--sequential does not go with results" in said
-    assert "hint: highbar plan --sequential --scenarios 200 plans a run" in said
+    done = refusal(suite, "results.jsonl", "--sequential")
+    assert done.codes == ["option.conflict"]
+    assert "--sequential" in done.err.splitlines()[0]
+    assert "highbar plan --sequential --scenarios 200" in done.err

@@ -214,8 +214,7 @@ def test_the_folder_of_a_run_is_not_named_like_a_report(folder):
 
 def test_a_budget_is_refused_for_an_agent_that_never_says_its_cost(folder):
     done = run(folder, "run", "suite.json", "--output", "out", "--agent", "http://127.0.0.1:9/", "--budget", "$1")
-    assert done.exit == 2
-    assert "a budget needs the cost" in done.err
+    assert (done.exit, done.codes) == (2, ["agent.no-cost"])
     assert not (folder / "out").exists()
 
 
@@ -313,8 +312,7 @@ def test_a_statement_in_plain_words_needs_a_judge(folder):
         folder, scenarios=[{"id": "A", "input": "Al", "expected_behaviors": {"polite": "The reply is polite."}}]
     )
     done = run(folder, "run", "suite.json", "--output", "out")
-    assert done.exit == 2
-    assert "no judge is configured" in done.err
+    assert (done.exit, done.codes) == (2, ["judge.missing"])
     assert not (folder / "out").exists()
 
 

@@ -139,8 +139,8 @@ def test_without_a_branch_that_is_known_one_of_several_must_be_named(folder, tmp
     declining(folder)
     add(folder, new_run(30, passing(30, 0.9), branch="topic"))
     done = run(tmp_path, "history", "trend", "--fail-on", "drift")
-    assert done.exit == 2
-    assert "name one with --branch: main, topic" in done.err
+    assert (done.exit, done.codes) == (2, ["history.several"])
+    assert "--branch: main, topic" in done.err
     assert run(tmp_path, "history", "trend").exit == 0
 
 
@@ -263,4 +263,4 @@ def test_a_hostile_id_cannot_color_the_terminal(folder, tmp_path):
 
 def test_an_empty_history_has_no_flaky_scenarios(folder, tmp_path):
     folder.mkdir()
-    assert "there are no runs" in run(tmp_path, "history", "flaky").err
+    assert run(tmp_path, "history", "flaky").codes == ["history.empty"]
