@@ -266,7 +266,7 @@ def test_rows_that_the_index_of_the_table_names_must_be_there(tmp_path: Path, fi
     content["data"].pop()
     ordered = {"columns": content["columns"], first: content[first], **content}
     done = check(tmp_path, json.dumps(ordered).encode(), POLICY | {"metrics": []}, name="t.json")
-    refused(done, "index names 5 rows, and data has 4", code="import.contradiction")
+    refused(done, "index names 5", "data has 4", code="import.contradiction")
     content["index"] = "01234"
     done = check(tmp_path, json.dumps(content).encode(), POLICY | {"metrics": []}, name="t.json")
     refused(done, "index: found '01234'", code="import.wrong-value")
