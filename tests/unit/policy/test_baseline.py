@@ -83,36 +83,47 @@ def test_the_policy_says_how_evidence_is_weighed():
 
 
 @pytest.mark.parametrize(
-    ("block", "said"),
+    ("block", "code", "value"),
     [
-        ({"margin": {"accuracy": {"where": {"category": "edge_case"}}}}, "no margin"),
-        ({"margin": {"accuracy": []}}, "no margin in the list"),
-        ({"margin": {"accuracy": {"margin": "1%", "tolerate": "5%"}}}, "unknown key 'tolerate'"),
-        ({"margin": {"accuracy": {"margin": "1%", "level": "loud"}}}, "wanted blocking or warning"),
-        ({"margin": {"accuracy": {"margin": "1%", "where": {"category": "edge_cas"}}}}, "edge_case"),
-        ({"margin": {"acuracy": "1%"}}, "acuracy"),
-        ({"margin": {"accuracy": True}}, "wanted a margin"),
-        ({"margin": {"accuracy": "5% of baseline"}}, "which is a ratio"),
-        ({"margin": {"latency_p95": "5%"}}, "as a margin of latency_p95"),
-        ({"margin": {"accuracy": "100%"}}, "accepts everything"),
-        ({"step": {}}, "no metric has a step"),
-        ({"step": {"accuracy": "-1%"}}, "as a margin of accuracy"),
-        ({"new_failures": "some"}, "wanted required or all"),
-        ({"new_failures": []}, "the list is empty"),
-        ({"new_failures": {"level": "warning"}}, "no ids"),
-        ({"margins": {"accuracy": "1%"}}, "unknown key 'margins'"),
-        ({}, "a baseline without a margin"),
+        (
+            {"margin": {"accuracy": {"where": {"category": "edge_case"}}}},
+            "policy.missing-key",
+            "baseline.margin.accuracy",
+        ),
+        ({"margin": {"accuracy": []}}, "policy.missing-key", "baseline.margin.accuracy"),
+        ({"margin": {"accuracy": {"margin": "1%", "tolerate": "5%"}}}, "policy.unknown-key", "'tolerate'"),
+        ({"margin": {"accuracy": {"margin": "1%", "level": "loud"}}}, "policy.wrong-type", "'loud'"),
+        (
+            {"margin": {"accuracy": {"margin": "1%", "where": {"category": "edge_cas"}}}},
+            "policy.misspelled",
+            "'edge_case'",
+        ),
+        ({"margin": {"acuracy": "1%"}}, "policy.unknown-metric", "'acuracy'"),
+        ({"margin": {"accuracy": True}}, "policy.wrong-type", "'true'"),
+        ({"margin": {"accuracy": "5% of baseline"}}, "threshold.wrong-unit", "'5% of baseline'"),
+        ({"margin": {"latency_p95": "5%"}}, "threshold.wrong-unit", "'5%'"),
+        ({"margin": {"accuracy": "100%"}}, "threshold.constant", "100%"),
+        ({"step": {}}, "policy.missing-key", "baseline.step"),
+        ({"step": {"accuracy": "-1%"}}, "threshold.wrong-unit", "'-1%'"),
+        ({"new_failures": "some"}, "policy.wrong-type", "'some'"),
+        ({"new_failures": []}, "policy.empty-value", "baseline.new_failures"),
+        ({"new_failures": {"level": "warning"}}, "policy.missing-key", "baseline.new_failures"),
+        ({"margins": {"accuracy": "1%"}}, "policy.unknown-key", "'margins'"),
+        ({}, "policy.missing-key", "baseline"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(block, said):
+def test_what_cannot_be_meant_is_refused(block, code, value):
     with pytest.raises(InputError) as refused:
         rules(**block)
-    assert said in str(refused.value)
+    found = refused.value.problems[0]
+    assert found.code == code
+    assert value in found.message
 
 
 def test_required_scenarios_must_be_there_to_be_meant():
-    with pytest.raises(InputError, match="no scenario is required"):
+    with pytest.raises(InputError) as refused:
         policy.read_dict({"baseline": {"file": "b.json", "new_failures": "required"}})
+    assert [problem.code for problem in refused.value.problems] == ["policy.conflict"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from highbar import policy as policies
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.model import JudgeRule, Policy
 from highbar.policy.schema import schema
 from highbar.policy.words import say_all, say_reading
@@ -26,10 +26,11 @@ def rules_of(judge: Any) -> dict[str, JudgeRule]:
     return {rule.name: rule for rule in read(judge).rules if isinstance(rule, JudgeRule)}
 
 
-def problem(judge: Any, folder: Path = Path()) -> str:
+def problem(judge: Any, folder: Path = Path()) -> Problem:
     with pytest.raises(InputError) as caught:
         read(judge, folder)
-    return " ".join(f"{one.message} {one.hint}" for one in caught.value.problems)
+    (found,) = caught.value.problems
+    return found
 
 
 def test_every_key_makes_its_rule() -> None:
@@ -63,30 +64,32 @@ def test_a_policy_says_whether_shares_are_corrected_and_where_the_labels_are(tmp
 
 
 @pytest.mark.parametrize(
-    ("judge", "words"),
+    ("judge", "code", "value"),
     [
-        ({"min_label": 50}, "did you mean 'min_labels'"),
-        ({"min_labels": 0}, "a whole number, 1 or more"),
-        ({"min_labels": "50%"}, "a whole number"),
-        ({"min_sensitivity": "100%"}, "no number of labels shows more"),
-        ({"min_specificity": 0}, "wanted a share above 0"),
-        ({"min_specificity": {"level": "warning"}}, "no threshold"),
-        ({"min_specificity": {"threshold": "80%", "level": "error"}}, "blocking or warning"),
-        ({"correct": "yes"}, "true or false"),
-        ({"uncalibrated": "fail"}, "warn or inconclusive"),
-        ({"labels": "nowhere.jsonl"}, "does not exist highbar judge label"),
-        ({"labels": 3}, "wanted text"),
-        ("strict", "wanted a mapping"),
+        ({"min_label": 50}, "policy.unknown-key", "'min_labels'"),
+        ({"min_labels": 0}, "policy.wrong-type", "'0'"),
+        ({"min_labels": "50%"}, "policy.wrong-type", "'50%'"),
+        ({"min_sensitivity": "100%"}, "policy.out-of-range", "100%"),
+        ({"min_specificity": 0}, "policy.out-of-range", "judge.min_specificity"),
+        ({"min_specificity": {"level": "warning"}}, "policy.missing-key", "judge.min_specificity"),
+        ({"min_specificity": {"threshold": "80%", "level": "error"}}, "policy.wrong-type", "'error'"),
+        ({"correct": "yes"}, "policy.wrong-type", "'yes'"),
+        ({"uncalibrated": "fail"}, "policy.wrong-type", "'fail'"),
+        ({"labels": "nowhere.jsonl"}, "file.missing", "highbar judge label"),
+        ({"labels": 3}, "policy.wrong-type", "'3'"),
+        ("strict", "policy.wrong-type", "'strict'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(judge: Any, words: str) -> None:
-    assert words in problem(judge)
+def test_what_cannot_be_meant_is_refused(judge: Any, code: str, value: str) -> None:
+    found = problem(judge)
+    assert found.code == code
+    assert value in f"{found.message} {found.hint}"
 
 
 def test_rules_about_the_judge_alone_judge_no_agent() -> None:
     with pytest.raises(InputError) as caught:
         policies.read_dict({"judge": {"min_labels": 50}})
-    assert "no rule" in caught.value.problems[0].message
+    assert [one.code for one in caught.value.problems] == ["policy.no-rule"]
 
 
 def test_the_files_that_a_policy_names_include_its_labels(tmp_path: Path) -> None:

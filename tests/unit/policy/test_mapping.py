@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.model.mapping import Check, Feed, Walk
 from highbar.policy import mapping, read_dict
 from highbar.policy.paths import PathError, read_path, read_records_path
@@ -17,10 +17,10 @@ from highbar.policy.schema import schema
 RULES: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "85%"}}}
 
 
-def problems(block: object) -> list[str]:
+def problems(block: object) -> list[Problem]:
     with pytest.raises(InputError) as caught:
         read_dict({**RULES, "map": block})
-    return [problem.message for problem in caught.value.problems]
+    return list(caught.value.problems)
 
 
 def columns(feed: object) -> dict[str, object]:
@@ -85,47 +85,54 @@ def test_a_mapping_is_read_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "message"),
+    ("block", "code", "place", "value"),
     [
-        ([], "map: found a list, wanted a mapping (key: value)"),
-        ({"columns": {"passed": "ok"}}, "map.columns: found no id"),
-        ({"rows": "results[]"}, "map: found no columns"),
-        ({"colums": {"id": "a"}}, "map: unknown key 'colums'"),
-        ({"rows": "results", "columns": {"id": "a"}}, "map.rows: 'results' must end in [] (a list of records) or {}"),
-        ({"columns": {"id": "a", "pased": "b"}}, "map.columns.pased: unknown column 'pased'"),
-        ({"columns": {"id": 3}}, "map.columns.id: found a number '3', wanted a path"),
-        ({"columns": {"id": []}}, "map.columns.id: found an empty list"),
-        ({"columns": {"id": "a"}, "where": {}}, "map.where: found nothing"),
-        ({"columns": {"id": "a"}, "where": {"x": {"iss": 1}}}, "unknown key 'iss'"),
-        ({"columns": {"id": "a"}, "where": {"x..y": 1}}, "'x..y' cannot be read"),
-        (columns({"path": "a", "value": 1}), "wanted either path or value"),
-        (columns({}), "wanted either path or value"),
-        (columns({"value": 1, "times": 2}), "a constant takes no other key than when"),
-        (columns({"path": "a", "is": 1, "at_least": 2}), "found is and at_least, wanted one of them"),
-        (columns({"path": "a", "is": 1, "times": 2}), "times and as do not go with is"),
-        (columns({"path": "a", "where": {"b": 1}}), "where chooses elements, so it needs each"),
-        (columns({"path": "a", "exists": True, "default": 1}), "default does not go with exists or each"),
-        (columns({"path": "a", "at_least": "3"}), "at_least: found text '3', wanted a number"),
-        (columns({"path": "a", "exists": "yes"}), "exists: found text 'yes', wanted true or false"),
-        (columns({"path": "a", "as": "float"}), "as: found text 'float', wanted text or number or boolean"),
-        (columns({"path": "a", "times": 0}), "wanted a number above 0"),
-        (columns({"path": "a", "values": {}}), "values: found nothing"),
-        (columns({"path": "a", "default": None}), "default: found nothing"),
-        (columns({"path": "a", "is": [None]}), "is[0]: found nothing"),
-        (columns({"value": "x", "when": {"a": {"is": 1, "at_least": 2}}}), "wanted one condition"),
-        (columns({"value": "x", "when": {"a": {}}}), "found no condition"),
-        (columns({"value": 1e300}), "cannot read"),
+        ([], "policy.wrong-type", "map", ""),
+        ({"columns": {"passed": "ok"}}, "map.incomplete", "map.columns", ""),
+        ({"rows": "results[]"}, "map.incomplete", "map", ""),
+        ({"colums": {"id": "a"}}, "policy.unknown-key", "map", "'colums'"),
+        ({"rows": "results", "columns": {"id": "a"}}, "map.bad-path", "map.rows", "'results'"),
+        ({"columns": {"id": "a", "pased": "b"}}, "map.unknown-column", "map.columns.pased", "'pased'"),
+        ({"columns": {"id": 3}}, "policy.wrong-type", "map.columns.id", "'3'"),
+        ({"columns": {"id": []}}, "map.incomplete", "map.columns.id", ""),
+        ({"columns": {"id": "a"}, "where": {}}, "map.incomplete", "map.where", ""),
+        ({"columns": {"id": "a"}, "where": {"x": {"iss": 1}}}, "policy.unknown-key", "map.where.x", "'iss'"),
+        ({"columns": {"id": "a"}, "where": {"x..y": 1}}, "map.bad-path", "map.where.x..y", "'x..y'"),
+        (columns({"path": "a", "value": 1}), "map.contradiction", "map.columns.passed", "path or value"),
+        (columns({}), "map.contradiction", "map.columns.passed", "path or value"),
+        (columns({"value": 1, "times": 2}), "map.contradiction", "map.columns.passed", "when"),
+        (columns({"path": "a", "is": 1, "at_least": 2}), "map.contradiction", "map.columns.passed", "is and at_least"),
+        (columns({"path": "a", "is": 1, "times": 2}), "map.contradiction", "map.columns.passed", "times and as"),
+        (columns({"path": "a", "where": {"b": 1}}), "map.contradiction", "map.columns.passed", "each"),
+        (columns({"path": "a", "exists": True, "default": 1}), "map.contradiction", "map.columns.passed", "default"),
+        (columns({"path": "a", "at_least": "3"}), "policy.wrong-type", "map.columns.passed.at_least", "'3'"),
+        (columns({"path": "a", "exists": "yes"}), "policy.wrong-type", "map.columns.passed.exists", "'yes'"),
+        (columns({"path": "a", "as": "float"}), "policy.wrong-type", "map.columns.passed.as", "'float'"),
+        (columns({"path": "a", "times": 0}), "threshold.unreadable", "map.columns.passed.times", "found 0"),
+        (columns({"path": "a", "values": {}}), "map.incomplete", "map.columns.passed.values", ""),
+        (columns({"path": "a", "default": None}), "policy.wrong-type", "map.columns.passed.default", ""),
+        (columns({"path": "a", "is": [None]}), "policy.wrong-type", "map.columns.passed.is[0]", ""),
+        (
+            columns({"value": "x", "when": {"a": {"is": 1, "at_least": 2}}}),
+            "map.incomplete",
+            "map.columns.passed.when.a",
+            "",
+        ),
+        (columns({"value": "x", "when": {"a": {}}}), "map.incomplete", "map.columns.passed.when.a", ""),
+        (columns({"value": 1e300}), "policy.wrong-type", "map.columns.passed.value", "1E+300"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(block: object, message: str) -> None:
-    assert any(message in problem for problem in problems(block)), problems(block)
+def test_what_is_wrong_is_said_with_its_place(block: object, code: str, place: str, value: str) -> None:
+    found = problems(block)[0]
+    assert (found.code, found.message.split(": ")[0]) == (code, place)
+    assert value in found.message
 
 
 def test_feeds_in_feeds_end_somewhere() -> None:
     feed: object = "a"
     for _ in range(7):
         feed = {"path": "a", "each": {"b": feed}}
-    assert any("nested deeper than is read" in problem for problem in problems(columns(feed)))
+    assert "file.too-deep" in [problem.code for problem in problems(columns(feed))]
 
 
 def test_numbers_below_zero_can_be_compared_with() -> None:

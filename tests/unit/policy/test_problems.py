@@ -71,69 +71,142 @@ rules:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "message", "hint"),
+    ("text", "line", "column", "code", "value", "hint"),
     [
-        ("thresholds: { blocking: { acuracy: 90 } }", 1, 27, "unknown metric 'acuracy'", "did you mean 'accuracy'?"),
-        ("thresholds: { blocking: { passed_scenarios: 9 } }", 1, 27, "unknown metric", "is a measure"),
-        ("thresholds: { blocking: { weighted_score: 90 } }", 1, 27, "unknown metric", "weights.by_metric"),
-        ("thresholds: { blocking: { final_score: 90 } }", 1, 27, "unknown metric", "under composite"),
-        ("treshold: {}", 1, 1, "unknown key 'treshold'", "did you mean 'thresholds'?"),
-        ("formula: y", 1, 1, "unknown key 'formula'", "the list metrics"),
-        (f"{GOOD}{GOOD}", 2, 1, "duplicate key 'thresholds', first on line 1", None),
-        (f"{GOOD}weights: {{ accuracy: 2 }}", 2, 12, "unknown key 'accuracy'", "under by_metric"),
-        ("thresholds: 3", 1, 13, "found a number '3', wanted a mapping", None),
-        ("- a", 1, 1, "found a list, wanted a mapping", None),
-        ("", 1, 1, "the policy is empty", "highbar init"),
-        ("# nothing", 1, 1, "the policy is empty", "highbar init"),
-        ("description: no rules here", 1, 1, "the policy has no rule", "thresholds:"),
-        ("thresholds: { blocking: {} }", 1, 1, "the policy has no rule", "thresholds:"),
-        ("required_scenarios: { ids: [0123] }", 1, 29, "found a number '0123', wanted text", 'quote it: "0123"'),
-        ("required_scenarios: { ids: [] }", 1, 28, "the list is empty", None),
-        ("required_scenarios: { ids: [A, A] }", 1, 32, "listed twice", None),
-        ("required_scenarios: A", 1, 21, "found text 'A', wanted a list of ids", "required_scenarios: [A]"),
-        ("required_scenarios: {}", 1, 21, "no ids", "ids: ["),
-        ('required_scenarios: { ids: ["a\\tb"] }', 1, 29, "control character", None),
-        ("progressive: { accuracy: { latest: 90% } }", 1, 28, "'latest' is not a version", "the word target"),
-        ("progressive: { accuracy: { v1: 90%, 1.0: 95% } }", 1, 37, "the same version as 'v1'", None),
-        ("progressive: { accuracy: { target: 95% } }", 1, 26, "no step", "v1.0"),
-        ("agent_version: latest\nprogressive: { accuracy: { v1: 90% } }", 1, 16, "cannot be read", "2.1.0"),
-        ("composite: { formula: accuracy, pass: final_score ≥ 85 }", 1, 39, "is a ratio, found 85", "85% or 0.85"),
-        ("composite: { formula: accuracy, pass: 85 ≤ final_score }", 1, 39, "is a ratio, found 85", "85% or 0.85"),
-        ("composite: { formula: accuracy, pass: final_score }", 1, 39, "wanted", "compare it"),
-        ("composite: { pass: accuracy ≥ 0.5 }", 1, 12, "without a formula", None),
-        ("composite: accuracy", 1, 12, "does not begin with 'final_score ='", None),
-        ("composite: { formula: acuracy × 0.5, pass: final_score > 0 }", 1, 23, "unknown name", "'accuracy'"),
-        ("composite: { formula: 1 - passed, pass: final_score > 0 }", 1, 27, "unknown name", "mean(passed)"),
-        ("composite: { formula: accuracy, pass: 1 = 1 }", 1, 39, "'1 = 1' has the same outcome", "name a metric"),
+        ("thresholds: { blocking: { acuracy: 90 } }", 1, 27, "policy.unknown-metric", "'acuracy'", "'accuracy'"),
+        (
+            "thresholds: { blocking: { passed_scenarios: 9 } }",
+            1,
+            27,
+            "policy.unknown-metric",
+            "'passed_scenarios'",
+            "is a measure",
+        ),
+        (
+            "thresholds: { blocking: { weighted_score: 90 } }",
+            1,
+            27,
+            "policy.unknown-metric",
+            "'weighted_score'",
+            "weights.by_metric",
+        ),
+        (
+            "thresholds: { blocking: { final_score: 90 } }",
+            1,
+            27,
+            "policy.unknown-metric",
+            "'final_score'",
+            "under composite",
+        ),
+        ("treshold: {}", 1, 1, "policy.unknown-key", "'treshold'", "'thresholds'"),
+        ("formula: y", 1, 1, "policy.unknown-key", "'formula'", "the list metrics"),
+        (f"{GOOD}{GOOD}", 2, 1, "policy.duplicate-key", "line 1", None),
+        (f"{GOOD}weights: {{ accuracy: 2 }}", 2, 12, "policy.unknown-key", "'accuracy'", "under by_metric"),
+        ("thresholds: 3", 1, 13, "policy.wrong-type", "'3'", None),
+        ("- a", 1, 1, "policy.wrong-type", "list", None),
+        ("", 1, 1, "policy.no-rule", "", "highbar init"),
+        ("# nothing", 1, 1, "policy.no-rule", "", "highbar init"),
+        ("description: no rules here", 1, 1, "policy.no-rule", "", "thresholds:"),
+        ("thresholds: { blocking: {} }", 1, 1, "policy.no-rule", "", "thresholds:"),
+        ("required_scenarios: { ids: [0123] }", 1, 29, "policy.wrong-type", "'0123'", 'quote it: "0123"'),
+        ("required_scenarios: { ids: [] }", 1, 28, "policy.empty-value", "required_scenarios.ids", None),
+        ("required_scenarios: { ids: [A, A] }", 1, 32, "policy.listed-twice", "'A'", None),
+        ("required_scenarios: A", 1, 21, "policy.wrong-type", "'A'", "required_scenarios: [A]"),
+        ("required_scenarios: {}", 1, 21, "policy.missing-key", "required_scenarios", "ids: ["),
+        ('required_scenarios: { ids: ["a\\tb"] }', 1, 29, "file.bad-character", "'a\\tb'", None),
+        ("progressive: { accuracy: { latest: 90% } }", 1, 28, "version.unreadable", "'latest'", "the word target"),
+        ("progressive: { accuracy: { v1: 90%, 1.0: 95% } }", 1, 37, "policy.duplicate-key", "'v1'", None),
+        ("progressive: { accuracy: { target: 95% } }", 1, 26, "policy.missing-key", "progressive.accuracy", "v1.0"),
+        (
+            "agent_version: latest\nprogressive: { accuracy: { v1: 90% } }",
+            1,
+            16,
+            "version.unreadable",
+            "'latest'",
+            "2.1.0",
+        ),
+        (
+            "composite: { formula: accuracy, pass: final_score ≥ 85 }",
+            1,
+            39,
+            "threshold.wrong-unit",
+            "85",
+            "0.85",
+        ),
+        (
+            "composite: { formula: accuracy, pass: 85 ≤ final_score }",
+            1,
+            39,
+            "threshold.wrong-unit",
+            "85",
+            "0.85",
+        ),
+        (
+            "composite: { formula: accuracy, pass: final_score }",
+            1,
+            39,
+            "formula.wrong-operand",
+            "composite.pass",
+            "compare it",
+        ),
+        ("composite: { pass: accuracy ≥ 0.5 }", 1, 12, "policy.missing-key", "composite", None),
+        ("composite: accuracy", 1, 12, "formula.syntax", "'final_score ='", None),
+        (
+            "composite: { formula: acuracy × 0.5, pass: final_score > 0 }",
+            1,
+            23,
+            "formula.unknown-name",
+            "'acuracy'",
+            "'accuracy'",
+        ),
+        (
+            "composite: { formula: 1 - passed, pass: final_score > 0 }",
+            1,
+            27,
+            "formula.unknown-name",
+            "'passed'",
+            "mean(passed)",
+        ),
+        ("composite: { formula: accuracy, pass: 1 = 1 }", 1, 39, "formula.constant", "'1 = 1'", "name a metric"),
         (
             "composite: { formula: accuracy, pass: final_score > 0.5 OR 1 = 1 }",
             1,
             39,
-            "'1 = 1' has the same outcome whatever the results are",
+            "formula.constant",
+            "'1 = 1'",
             "name a metric",
         ),
         (
             "composite: { formula: accuracy, pass: latency_limit ≥ 1000 }",
             1,
             39,
-            "'latency_limit >= 1000' has the same outcome whatever the results are",
+            "formula.constant",
+            "'latency_limit >= 1000'",
             "name a metric",
         ),
         (
             "composite: { formula: accuracy, pass: accuracy = accuracy }",
             1,
             39,
-            "'accuracy = accuracy' has the same outcome whatever the results are",
+            "formula.constant",
+            "'accuracy = accuracy'",
             "name a metric",
         ),
-        ("composite: { formula: 0.9 × 1, pass: final_score > 0.5 }", 1, 23, "names no measure", "such as"),
-        (f"{GOOD}metrics: [ {{ name: c, formula: 1 + 1 }} ]", 2, 32, "names no measure", "such as"),
-        (f"{GOOD}metrics: [ {{ name: c, formula: latency_limit / 1000 }} ]", 2, 32, "names no measure", "such as"),
-        ("pass_score: -1", 1, 13, "found -1, wanted a share from 0 to 1", None),
-        ("pass_score: 80", 1, 13, "found 80, wanted a share from 0 to 1", "80% or 0.8"),
-        ("confidence: 95", 1, 13, "found 95, wanted a share from 0 to 1", "95% or 0.95"),
+        ("composite: { formula: 0.9 × 1, pass: final_score > 0.5 }", 1, 23, "formula.constant", "'0.9 × 1'", "such as"),
+        (f"{GOOD}metrics: [ {{ name: c, formula: 1 + 1 }} ]", 2, 32, "formula.constant", "'1 + 1'", "such as"),
+        (
+            f"{GOOD}metrics: [ {{ name: c, formula: latency_limit / 1000 }} ]",
+            2,
+            32,
+            "formula.constant",
+            "'latency_limit / 1000'",
+            "such as",
+        ),
+        ("pass_score: -1", 1, 13, "threshold.out-of-range", "-1", None),
+        ("pass_score: 80", 1, 13, "threshold.out-of-range", "80", "80% or 0.8"),
+        ("confidence: 95", 1, 13, "threshold.out-of-range", "95", "95% or 0.95"),
         *(
-            (f"thresholds: {{ {rule} }}", 1, column, "this margin leaves nothing of its threshold", "a smaller one")
+            (f"thresholds: {{ {rule} }}", 1, column, "threshold.constant", "", "a smaller one")
             for rule, column in (
                 ("accuracy: { threshold: 5%, margin: 5% }", 50),
                 ('error_rate: { threshold: "<= 5%", margin: 96% }', 57),
@@ -144,57 +217,68 @@ rules:
             "evidence: confident\nthresholds: { accuracy: { threshold: 100%, margin: 1%, failures: 1 } }",
             2,
             66,
-            "failures needs a threshold of 100%, or of 0% if lower is better, found >= 1.0 with a margin",
+            "policy.conflict",
+            ">= 1.0",
             "use `margin`",
         ),
-        ("baseline: { file: b.json }", 1, 11, "without a margin", None),
-        ("baseline: { file: b.json, margin: { accuracy: 0.01 } }", 1, 47, "as a margin of accuracy", "1%"),
-        ("baseline: { file: b.json, margin: {} }", 1, 35, "no metric has a margin", None),
-        ("rules: [ { metric: accuracy, threshold: { evidence: confident } } ]", 1, 41, "no threshold", None),
+        ("baseline: { file: b.json }", 1, 11, "policy.missing-key", "baseline", None),
+        ("baseline: { file: b.json, margin: { accuracy: 0.01 } }", 1, 47, "threshold.wrong-unit", "'0.01'", "1%"),
+        ("baseline: { file: b.json, margin: {} }", 1, 35, "policy.missing-key", "baseline.margin", None),
+        (
+            "rules: [ { metric: accuracy, threshold: { evidence: confident } } ]",
+            1,
+            41,
+            "policy.missing-key",
+            "rules[0].threshold",
+            None,
+        ),
         (
             "rules: [ { metric: accuracy, evidence: confident, threshold: { threshold: 9%, evidence: estimate } } ]",
             1,
             89,
-            "'evidence' is given twice",
+            "policy.duplicate-key",
+            "'evidence'",
             None,
         ),
-        ("slices: [tags]", 1, 10, "cannot be chosen by 'tags'", "tags.locale"),
-        ("slices: [latency_ms]", 1, 10, "cannot be chosen by 'latency_ms'", None),
-        ("positive: 1", 1, 11, "found a number '1', wanted text", "quote it"),
-        ("suite: absent.yaml", None, None, "no such file", None),
+        ("slices: [tags]", 1, 10, "select.column", "'tags'", "tags.locale"),
+        ("slices: [latency_ms]", 1, 10, "select.column", "'latency_ms'", None),
+        ("positive: 1", 1, 11, "policy.wrong-type", "'1'", "quote it"),
+        ("suite: absent.yaml", None, None, "file.missing", "", None),
     ],
 )
-def test_a_problem_says_where_it_is_what_was_found_and_what_to_do(problems, text, line, column, message, hint):
+def test_a_problem_says_where_it_is_what_was_found_and_what_to_do(problems, text, line, column, code, value, hint):
     (found,) = problems(text)
     assert (found.line, found.column) == (line, column)
-    assert message in found.message
+    assert found.code == code
+    assert value in found.message
     assert hint is None or hint in found.hint
 
 
 @pytest.mark.parametrize(
-    ("condition", "message"),
+    ("condition", "code", "value"),
     [
-        ("accuracy ≤ 0.9", "better when higher"),
-        ("NOT accuracy ≥ 0.9", "better when higher"),
-        ("0.9 > accuracy", "better when higher"),
-        ("error_rate ≥ 0.1", "better when lower"),
-        ("accuracy = 0.9", "would refuse better values"),
-        ("accuracy ≠ 0.5", "would accept worse values"),
-        ("accuracy > 1", "can never hold"),
-        ("accuracy ≥ 120%", "is a ratio, found 1.2"),
-        ("latency_p95 > 5s", "better when lower"),
-        ("(accuracy + recall) / 2 ≥ 85", "same outcome whatever"),
-        ("min(accuracy, recall) ≥ 85", "same outcome whatever"),
-        ("max(accuracy, 2) ≥ 1", "same outcome whatever"),
-        ("1 - accuracy < -0.5", "same outcome whatever"),
-        ("mean(passed) ≥ 85", "same outcome whatever"),
-        ("2 > 1", "same outcome whatever"),
-        ("accuracy ≥ 0.9 AND recall ≤ 0.9", "better when higher"),
+        ("accuracy ≤ 0.9", "threshold.wrong-direction", "'<='"),
+        ("NOT accuracy ≥ 0.9", "threshold.wrong-direction", "'<'"),
+        ("0.9 > accuracy", "threshold.wrong-direction", "'<'"),
+        ("error_rate ≥ 0.1", "threshold.wrong-direction", "'>='"),
+        ("accuracy = 0.9", "threshold.wrong-direction", "= 100%"),
+        ("accuracy ≠ 0.5", "threshold.wrong-direction", "≠ 50%"),
+        ("accuracy > 1", "threshold.constant", "> 100%"),
+        ("accuracy ≥ 120%", "threshold.wrong-unit", "1.2"),
+        ("latency_p95 > 5s", "threshold.wrong-direction", "'>'"),
+        ("(accuracy + recall) / 2 ≥ 85", "formula.constant", "'(accuracy + recall) / 2 >= 85'"),
+        ("min(accuracy, recall) ≥ 85", "formula.constant", "'min(accuracy, recall) >= 85'"),
+        ("max(accuracy, 2) ≥ 1", "formula.constant", "'max(accuracy, 2) >= 1'"),
+        ("1 - accuracy < -0.5", "formula.constant", "'1 - accuracy < -0.5'"),
+        ("mean(passed) ≥ 85", "formula.constant", "'mean(passed) >= 85'"),
+        ("2 > 1", "formula.constant", "'2 > 1'"),
+        ("accuracy ≥ 0.9 AND recall ≤ 0.9", "threshold.wrong-direction", "recall"),
     ],
 )
-def test_a_condition_that_cannot_be_meant_is_refused(problems, condition, message):
+def test_a_condition_that_cannot_be_meant_is_refused(problems, condition, code, value):
     (found,) = problems(f"composite: {{ formula: accuracy, pass: '{condition}' }}")
-    assert message in found.message
+    assert found.code == code
+    assert value in found.message
 
 
 @pytest.mark.parametrize(
@@ -255,110 +339,119 @@ rules:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "column", "code", "value"),
     [
-        ("!!python/object/apply:os.mkdir ['x']", "is not allowed"),
-        ("thresholds: !x { blocking: { pass_rate: 50% } }", "the tag !x is not allowed"),
-        ("a: &a 1\nb: *a", "anchors and aliases"),
-        ("thresholds:\n\tblocking: {}", "indented with a tab"),
-        ('a: "\\d+"', "a backslash must begin an escape"),
-        ("a: 'b", "the quote that opens here is never closed"),
-        ("a: b: c", "there is a second colon on this line"),
-        ("a: \x01", "not YAML"),
-        (f"{GOOD}---\n{GOOD}", "a second document"),
-        ("rules: " + "[" * 200 + "]" * 200, "nested deeper than 64"),
-        ("? [a]\n: b\n", "found a list as a key"),
-        ("~: 1", "found nothing as a key"),
+        ("!!python/object/apply:os.mkdir ['x']", 1, 1, "yaml.not-allowed", "python/object/apply:os"),
+        ("thresholds: !x { blocking: { pass_rate: 50% } }", 1, 13, "yaml.not-allowed", "!x"),
+        ("a: &a 1\nb: *a", 1, 4, "yaml.not-allowed", "& and *"),
+        ("thresholds:\n\tblocking: {}", 2, 1, "file.not-yaml", ""),
+        ('a: "\\d+"', 1, 5, "file.not-yaml", ""),
+        ("a: 'b", 1, 4, "file.not-yaml", ""),
+        ("a: b: c", 1, 4, "file.not-yaml", ""),
+        ("a: \x01", None, None, "file.not-yaml", "#x0001"),
+        (f"{GOOD}---\n{GOOD}", 2, 1, "yaml.not-allowed", ""),
+        ("rules: " + "[" * 200 + "]" * 200, 1, 72, "file.too-deep", "64"),
+        ("? [a]\n: b\n", 1, 3, "file.key-not-text", "list"),
+        ("~: 1", 1, 1, "file.key-not-text", ""),
     ],
 )
-def test_yaml_that_a_policy_does_not_need_is_refused(problems, text, message):
-    assert message in problems(text)[0].message
+def test_yaml_that_a_policy_does_not_need_is_refused(problems, text, line, column, code, value):
+    found = problems(text)[0]
+    assert (found.line, found.column) == (line, column)
+    assert found.code == code
+    assert value in found.message
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "message"),
+    ("text", "line", "column", "code", "value"),
     [
-        ('{"a": NaN}', 1, 7, "'NaN' is not JSON"),
-        ('{"a": 01}', 1, 7, "'01' is not JSON"),
-        ('{"a": +1}', 1, 7, "'+1' is not JSON"),
-        ('{"a": yes}', 1, 7, "'yes' is not JSON"),
-        ('{"a": 1,}', 1, 9, "comma after the last"),
-        ('{"a": [1,]}', 1, 10, "comma after the last"),
-        ('{"a" 1}', 1, 6, "wanted ':'"),
-        ("{a: 1}", 1, 2, "a key in quotes"),
-        ('{"a": 1 "b": 2}', 1, 9, "wanted ',' or '}'"),
-        ('{"a": 1}\n{"b": 2}', 2, 1, "after the end"),
-        ('{"a": "b', 1, 7, "no end"),
-        ('{"a": "\\ud800"}', 1, 7, "surrogate"),
-        ('{"a": "\\q"}', 1, 8, "bad escape"),
-        ('{"a": "b\tc"}', 1, 9, "control character"),
-        ('{\n  "a": // no\n}', 2, 8, "wanted a value"),
-        ("", 1, 1, "wanted a value"),
-        ("[" * 100, 1, 66, "nested deeper than 64"),
+        ('{"a": NaN}', 1, 7, "file.not-json", "'NaN'"),
+        ('{"a": 01}', 1, 7, "file.not-json", "'01'"),
+        ('{"a": +1}', 1, 7, "file.not-json", "'+1'"),
+        ('{"a": yes}', 1, 7, "file.not-json", "'yes'"),
+        ('{"a": 1,}', 1, 9, "file.not-json", ""),
+        ('{"a": [1,]}', 1, 10, "file.not-json", ""),
+        ('{"a" 1}', 1, 6, "file.not-json", "':'"),
+        ("{a: 1}", 1, 2, "file.not-json", ""),
+        ('{"a": 1 "b": 2}', 1, 9, "file.not-json", "',' or '}'"),
+        ('{"a": 1}\n{"b": 2}', 2, 1, "file.not-json", ""),
+        ('{"a": "b', 1, 7, "file.not-json", ""),
+        ('{"a": "\\ud800"}', 1, 7, "file.bad-character", ""),
+        ('{"a": "\\q"}', 1, 8, "file.not-json", ""),
+        ('{"a": "b\tc"}', 1, 9, "file.not-json", ""),
+        ('{\n  "a": // no\n}', 2, 8, "file.not-json", ""),
+        ("", 1, 1, "file.not-json", ""),
+        ("[" * 100, 1, 66, "file.too-deep", "64"),
     ],
 )
-def test_what_is_not_json_is_refused_at_its_place(problems, text, line, column, message):
+def test_what_is_not_json_is_refused_at_its_place(problems, text, line, column, code, value):
     (found,) = problems(text, "highbar.json")
     assert (found.line, found.column) == (line, column)
-    assert message in found.message
+    assert found.code == code
+    assert value in found.message
 
 
 def test_a_duplicate_key_in_json_is_refused(problems):
     (found,) = problems('{"thresholds": {"blocking": {"safety_rate": "100%",\n "safety_rate": "0%"}}}', "highbar.json")
-    assert (found.line, found.message.split(": ")[1]) == (2, "duplicate key 'safety_rate', first on line 1")
+    assert (found.code, found.line) == ("policy.duplicate-key", 2)
+    assert "'safety_rate'" in found.message
+    assert "line 1" in found.message
 
 
 @pytest.mark.parametrize(
-    ("definition", "message"),
+    ("definition", "code", "value"),
     [
-        ("{ formula: accuracy }", "without a name"),
-        ("{ name: mine }", "without a formula"),
-        ("{ name: my-own, formula: accuracy }", "cannot be named in a formula"),
-        ("{ name: total_scenarios, formula: accuracy }", "is taken"),
-        ("{ name: min, formula: accuracy }", "is taken"),
-        ("{ name: And, formula: accuracy }", "is taken"),
-        ("{ name: pass_at_3, formula: accuracy }", "is taken"),
-        ("{ name: latency_limit, formula: accuracy }", "is taken"),
-        ("{ name: mine, formula: acuracy }", "unknown name 'acuracy'"),
-        ("{ name: mine, formula: 'accuracy ** 2' }", "powers"),
-        ("{ name: mine, formula: mine + 1 }", "needs itself: mine → mine"),
-        ("{ name: accuracy, formula: f1 / accuracy }", "needs itself"),
-        ("{ name: mine, formula: mean(category) }", "cannot be taken of 'category'"),
-        ("{ name: mine, formula: 'percentile(passed, 5%)' }", "cannot be taken of 'passed'"),
-        ("{ name: mine, formula: mean(token_used) }", "is nearly 'tokens_used'"),
-        ("{ name: mine, formula: accuracy, range: 10-0 }", "wanted the least and the greatest value"),
-        ("{ name: mine, formula: accuracy, range: 0-100%, unit: ms }", "is that of a ratio"),
-        ("{ name: mine, formula: accuracy, unit: seconds }", "wanted ratio or ms"),
-        ("{ name: mine, formula: accuracy, better: bigger }", "wanted higher or lower"),
-        ("{ name: mine, formula: accuracy, typical_threshold: ≥ 85% }", "is a plain number, found '85%'"),
-        ("{ name: mine, formula: accuracy, where: { error: x } }", "cannot be chosen by 'error'"),
-        ("{ name: mine, formula: 5 }", "wanted text"),
-        ("{ name: 5, formula: accuracy }", "wanted text"),
-        ("mine", "wanted a mapping"),
-        ("{ name: mine, formula: weighted_score }", "unknown name 'weighted_score'"),
+        ("{ formula: accuracy }", "policy.missing-key", "metrics[0]"),
+        ("{ name: mine }", "policy.missing-key", "metrics[0]"),
+        ("{ name: my-own, formula: accuracy }", "metric.name-taken", "'my-own'"),
+        ("{ name: total_scenarios, formula: accuracy }", "metric.name-taken", "'total_scenarios'"),
+        ("{ name: min, formula: accuracy }", "metric.name-taken", "'min'"),
+        ("{ name: And, formula: accuracy }", "metric.name-taken", "'And'"),
+        ("{ name: pass_at_3, formula: accuracy }", "metric.name-taken", "'pass_at_3'"),
+        ("{ name: latency_limit, formula: accuracy }", "metric.name-taken", "'latency_limit'"),
+        ("{ name: mine, formula: acuracy }", "formula.unknown-name", "'acuracy'"),
+        ("{ name: mine, formula: 'accuracy ** 2' }", "formula.syntax", "metrics[0].formula"),
+        ("{ name: mine, formula: mine + 1 }", "formula.cycle", "mine → mine"),
+        ("{ name: accuracy, formula: f1 / accuracy }", "formula.cycle", "accuracy → accuracy"),
+        ("{ name: mine, formula: mean(category) }", "formula.wrong-operand", "'category'"),
+        ("{ name: mine, formula: 'percentile(passed, 5%)' }", "formula.wrong-operand", "'passed'"),
+        ("{ name: mine, formula: mean(token_used) }", "policy.misspelled", "'tokens_used'"),
+        ("{ name: mine, formula: accuracy, range: 10-0 }", "metric.bad-range", "'10-0'"),
+        ("{ name: mine, formula: accuracy, range: 0-100%, unit: ms }", "metric.bad-range", "0-100%"),
+        ("{ name: mine, formula: accuracy, unit: seconds }", "policy.wrong-type", "'seconds'"),
+        ("{ name: mine, formula: accuracy, better: bigger }", "policy.wrong-type", "'bigger'"),
+        ("{ name: mine, formula: accuracy, typical_threshold: ≥ 85% }", "threshold.wrong-unit", "'85%'"),
+        ("{ name: mine, formula: accuracy, where: { error: x } }", "select.column", "'error'"),
+        ("{ name: mine, formula: 5 }", "policy.wrong-type", "'5'"),
+        ("{ name: 5, formula: accuracy }", "policy.wrong-type", "'5'"),
+        ("mine", "policy.wrong-type", "'mine'"),
+        ("{ name: mine, formula: weighted_score }", "formula.unknown-name", "'weighted_score'"),
     ],
 )
-def test_a_metric_that_cannot_be_computed_is_refused(problems, definition, message):
+def test_a_metric_that_cannot_be_computed_is_refused(problems, definition, code, value):
     (found,) = problems(f"{GOOD}metrics:\n  - {definition}\n")
     assert found.line == 3
-    assert message in found.message
+    assert found.code == code
+    assert value in found.message
 
 
 def test_a_metric_that_is_defined_twice_is_refused(problems):
     (found,) = problems(f"{GOOD}metrics:\n  - {{ name: a, formula: f1 }}\n  - {{ name: a, formula: f1 }}\n")
-    assert (found.line, "defined twice" in found.message) == (4, True)
+    assert (found.code, found.line) == ("metric.name-taken", 4)
 
 
 def test_a_circle_of_metrics_is_refused_once(problems):
     definitions = "".join(f"  - {{ name: {a}, formula: {b} + 1 }}\n" for a, b in ("ab", "bc", "ca"))
     (found,) = problems(f"{GOOD}metrics:\n{definitions}rules: [ {{ metric: a, threshold: 3 }} ]\n")
-    assert found.message.count("→") == 3
+    assert (found.code, found.message.count("→")) == ("formula.cycle", 3)
 
 
 def test_a_long_chain_of_metrics_is_refused(problems):
     chain = "".join(f"  - {{ name: m{n}, formula: m{n - 1} + 1 }}\n" for n in range(1, 80))
     (found,) = problems(f"{GOOD}metrics:\n  - {{ name: m0, formula: accuracy }}\n{chain}")
-    assert "a chain of more than 64" in found.message
+    assert found.code == "formula.cycle"
+    assert "64" in found.message
+    assert "→" not in found.message
 
 
 def test_a_long_chain_through_the_weighted_score_is_refused(problems):
@@ -367,7 +460,9 @@ def test_a_long_chain_through_the_weighted_score_is_refused(problems):
     above = "".join(f"  - {{ name: n{n}, formula: n{n - 1} × 1 }}\n" for n in range(1, 60))
     first = "  - { name: m0, formula: accuracy, range: 0-100% }\n  - { name: n0, formula: weighted_score }\n"
     (found,) = problems(f"{GOOD}weights: {{ by_metric: {{ m62: 1 }} }}\nmetrics:\n{first}{below}{above}")
-    assert "a chain of more than 64" in found.message
+    assert found.code == "formula.cycle"
+    assert "64" in found.message
+    assert "→" not in found.message
 
 
 def test_a_circle_through_the_composite_is_refused(problems):
@@ -375,7 +470,7 @@ def test_a_circle_through_the_composite_is_refused(problems):
         "composite: { formula: mine, pass: final_score ≥ 0.5 }\n"
         "metrics: [ { name: mine, formula: final_score / 2, range: 0-100% } ]\n"
     )
-    assert "needs itself" in found.message
+    assert found.code == "formula.cycle"
 
 
 def test_rules_on_a_broken_metric_are_not_more_problems(problems):
@@ -385,25 +480,26 @@ def test_rules_on_a_broken_metric_are_not_more_problems(problems):
 
 
 @pytest.mark.parametrize(
-    ("by_metric", "message"),
+    ("by_metric", "code", "value"),
     [
-        ("{ acuracy: 1.0 }", "unknown metric 'acuracy'"),
-        ("{ latency_p95: 1.0 }", "cannot be averaged"),
-        ("{ error_rate: 1.0 }", "cannot be averaged"),
-        ("{ weighted_score: 1.0 }", "a part of itself"),
-        ("{ accuracy: -1 }", "wanted a number above 0"),
-        ("{ accuracy: 0 }", "wanted a number above 0"),
-        ("{ accuracy: .inf }", "cannot read '.inf'"),
-        ("{ accuracy: }", "wanted a number above 0"),
-        ("{}", "found no weight"),
-        ("{ " + ", ".join(f"pass_at_{k}: 1" for k in range(1, 102)) + " }", "at most 100"),
+        ("{ acuracy: 1.0 }", "policy.unknown-metric", "'acuracy'"),
+        ("{ latency_p95: 1.0 }", "formula.wrong-operand", "'latency_p95'"),
+        ("{ error_rate: 1.0 }", "formula.wrong-operand", "'error_rate'"),
+        ("{ weighted_score: 1.0 }", "formula.cycle", "'weighted_score'"),
+        ("{ accuracy: -1 }", "threshold.unreadable", "-1"),
+        ("{ accuracy: 0 }", "threshold.unreadable", "found 0"),
+        ("{ accuracy: .inf }", "threshold.unreadable", "'.inf'"),
+        ("{ accuracy: }", "policy.wrong-type", "weights.by_metric.accuracy"),
+        ("{}", "policy.empty-value", "weights.by_metric"),
+        ("{ " + ", ".join(f"pass_at_{k}: 1" for k in range(1, 102)) + " }", "policy.out-of-range", "100"),
     ],
 )
-def test_weights_of_metrics_that_cannot_be_averaged_are_refused(problems, by_metric, message):
+def test_weights_of_metrics_that_cannot_be_averaged_are_refused(problems, by_metric, code, value):
     rule = "rules: [ { metric: weighted_score, threshold: 90% } ]"
     (found,) = problems(f"weights:\n  by_metric: {by_metric}\n{rule}\n")
     assert found.line == 2
-    assert message in found.message
+    assert found.code == code
+    assert value in found.message
 
 
 def test_a_score_that_is_defined_twice_is_refused(problems):
@@ -411,17 +507,18 @@ def test_a_score_that_is_defined_twice_is_refused(problems):
         "composite: { formula: accuracy, pass: final_score ≥ 0.5 }\n"
         "metrics: [ { name: final_score, formula: f1, range: 0-100% } ]\n"
     )
-    assert "defined under metrics as well" in found.message
+    assert found.code == "metric.name-taken"
     (found,) = problems(
         f"{GOOD}weights: {{ by_metric: {{ f1: 1 }} }}\n"
         "metrics: [ { name: weighted_score, formula: f1, range: 0-100% } ]\n"
     )
-    assert "defined under metrics as well" in found.message
+    assert found.code == "metric.name-taken"
 
 
 def test_an_id_that_a_required_pattern_matches_is_both(problems):
     (found,) = problems('required_scenarios: { ids: ["CORE-*"] }\noptional_scenarios: { ids: [CORE-009] }\n')
-    assert "required as well (as 'CORE-*')" in found.message
+    assert found.code == "policy.conflict"
+    assert "'CORE-*'" in found.message
 
 
 def test_thousands_of_problems_are_found_in_no_time_and_the_first_are_listed(problems):
@@ -429,25 +526,32 @@ def test_thousands_of_problems_are_found_in_no_time_and_the_first_are_listed(pro
     with processor_time(below=20):
         *listed, rest = problems(text)
     assert len(listed) == 50
-    assert rest.message == "and 19950 more problems, which are not listed"
+    assert rest.code == "problems.more"
+    assert "19950" in rest.message
 
 
 def test_a_policy_that_is_not_text_is_refused(tmp_path):
-    for content, message in [
-        (b"\xff\xfea\x00", "UTF-8"),
-        (b"a: \xff", "UTF-8"),
-        (b"x" * (1024 * 1024 + 1), "larger than"),
+    for content, code in [
+        (b"\xff\xfea\x00", "file.not-utf8"),
+        (b"a: \xff", "file.not-utf8"),
+        (b"x" * (1024 * 1024 + 1), "file.too-large"),
     ]:
         path = tmp_path / "highbar.yaml"
         path.write_bytes(content)
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError) as caught:
             policy.read(path)
+        assert [problem.code for problem in caught.value.problems] == [code]
 
 
 def test_a_policy_that_is_not_there_is_refused(tmp_path):
-    for path in (tmp_path / "absent.yaml", tmp_path, "nul\0byte.yaml"):
-        with pytest.raises(InputError, match=r"cannot be read|no such file"):
+    for path, code in (
+        (tmp_path / "absent.yaml", "file.missing"),
+        (tmp_path, "file.unreadable"),
+        ("nul\0byte.yaml", "file.unreadable"),
+    ):
+        with pytest.raises(InputError) as caught:
             policy.read(path)
+        assert [problem.code for problem in caught.value.problems] == [code]
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):

@@ -47,31 +47,33 @@ def test_what_was_removed_is_refused_with_its_code_and_what_to_use(block):
 
 
 @pytest.mark.parametrize(
-    ("block", "message"),
+    ("block", "code", "value"),
     [
-        ([], "the list is empty"),
-        ({}, "no scenario is quarantined"),
-        (["A", "A"], "'A' is listed twice"),
-        (["A-*"], "'A-*' is a pattern, wanted an id"),
-        (["R-1"], "'R-1' is required"),
-        ([{"until": "2026-12-01"}], "no id"),
-        ([{"id": "A", "until": "soon"}], "found 'soon', wanted a date"),
-        ([{"id": "A", "until": "2026-02-30"}], "wanted a date"),
-        ([{"id": "A", "until": "2026-W49-2"}], "wanted a date"),
-        ([{"id": "A", "untill": "2026-12-01"}], "unknown key 'untill'"),
-        ("A", "wanted a mapping"),
+        ([], "policy.empty-value", "quarantine"),
+        ({}, "policy.empty-value", "quarantine"),
+        (["A", "A"], "policy.listed-twice", "'A'"),
+        (["A-*"], "policy.wrong-type", "'A-*'"),
+        (["R-1"], "policy.conflict", "'R-1'"),
+        ([{"until": "2026-12-01"}], "policy.missing-key", "quarantine[0]"),
+        ([{"id": "A", "until": "soon"}], "policy.wrong-type", "'soon'"),
+        ([{"id": "A", "until": "2026-02-30"}], "policy.wrong-type", "'2026-02-30'"),
+        ([{"id": "A", "until": "2026-W49-2"}], "policy.wrong-type", "'2026-W49-2'"),
+        ([{"id": "A", "untill": "2026-12-01"}], "policy.unknown-key", "'untill'"),
+        ("A", "policy.wrong-type", "'A'"),
     ],
 )
-def test_what_is_wrong_is_refused(block, message):
+def test_what_is_wrong_is_refused(block, code, value):
     with pytest.raises(InputError) as refused:
         read(block, required_scenarios=["R-*"])
-    assert message in "\n".join(problem.message for problem in refused.value.problems)
+    (found,) = refused.value.problems
+    assert found.code == code
+    assert value in found.message
 
 
 def test_a_policy_that_only_has_a_quarantine_has_nothing_to_judge():
     with pytest.raises(InputError) as refused:
         policies.read_dict({"quarantine": ["A"]})
-    assert "no rule" in refused.value.problems[0].message
+    assert [problem.code for problem in refused.value.problems] == ["policy.no-rule"]
 
 
 @pytest.mark.parametrize(("size", "most"), [(1, 1), (20, 1), (39, 1), (40, 2), (59, 2), (60, 3), (1000, 50)])

@@ -53,16 +53,22 @@ def test_a_range_has_two_ends(text, ends, unit):
 
 @pytest.mark.parametrize("text", ["5-1", "1-1", "high", "0-50%", "1-"])
 def test_a_range_that_is_none_is_refused(text):
-    with pytest.raises(InputError, match="least and the greatest"):
+    with pytest.raises(InputError) as caught:
         policy.read_dict({**ONE_RULE, "metrics": [own(range=text)]})
+    (problem,) = caught.value.problems
+    assert problem.code == "metric.bad-range"
+    assert f"'{text}'" in problem.message
 
 
 def test_two_metrics_of_one_column_agree_on_its_worse_end():
     worst = {"name": "low", "formula": "percentile(score, 5%)"}
     assert policy.read_dict({**ONE_RULE, "metrics": [own(range="1-5"), worst]})
     for other in ({**worst, "better": "lower"}, {**worst, "range": "1-10"}):
-        with pytest.raises(InputError, match="disagree on which end of 'score'"):
+        with pytest.raises(InputError) as caught:
             policy.read_dict({**ONE_RULE, "metrics": [own(range="1-5"), other]})
+        (problem,) = caught.value.problems
+        assert problem.code == "metric.bad-range"
+        assert "'score'" in problem.message
 
 
 def test_a_setting_that_is_not_said_has_its_default():
@@ -133,15 +139,17 @@ def test_what_is_no_threshold_in_python_is_refused(value):
 
 
 def test_a_number_with_thousands_of_digits_is_refused():
-    with pytest.raises(InputError, match="too many digits"):
+    with pytest.raises(InputError) as caught:
         policy.read_dict({"thresholds": {"blocking": {"accuracy": 10**5000}}})
+    assert [problem.code for problem in caught.value.problems] == ["file.too-many-digits"]
 
 
 def test_a_dict_that_holds_itself_is_refused():
     endless = {}
     endless["thresholds"] = endless
-    with pytest.raises(InputError, match="nested deeper"):
+    with pytest.raises(InputError) as caught:
         policy.read_dict(endless)
+    assert [problem.code for problem in caught.value.problems] == ["file.too-deep"]
 
 
 def test_a_threshold_may_be_a_mapping_with_demands():
@@ -299,8 +307,11 @@ def test_the_working_folder_is_where_the_search_begins(tmp_path, monkeypatch):
 def test_two_policies_in_one_folder_are_a_problem(tmp_path):
     (tmp_path / "highbar.yaml").write_text("")
     (tmp_path / "highbar.json").write_text("")
-    with pytest.raises(InputError, match=r"two policies, highbar\.yaml and highbar\.json"):
+    with pytest.raises(InputError) as caught:
         policy.find_policy(tmp_path)
+    (problem,) = caught.value.problems
+    assert problem.code == "policy.two-files"
+    assert "highbar.yaml and highbar.json" in problem.message
 
 
 # --- suites -------------------------------------------------------------------------------------
@@ -334,30 +345,30 @@ def test_a_suite_is_relative_to_its_policy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
+    ("text", "line", "code", "value"),
     [
-        ("[]", 1, "no scenario"),
-        ("", 1, "no scenario"),
-        ("scenarios: []", 1, "no scenario"),
-        ("scenario: [A]", 1, "no scenario"),
-        ("- A\n- B\n- A\n", 3, "'A' is listed twice, first on line 1"),
-        ("- A\n- id: A\n", 2, "'A' is listed twice"),
-        ("- category: adversarial\n", 1, "without an id"),
-        ("- 1.0\n", 1, "wanted text or a whole number"),
-        ("- id: A\n  category: adverserial\n", 2, "nearly the category 'adversarial'"),
-        ("- id: A\n  categry: adversarial\n", 2, "nearly 'category'"),
-        ("- id: A\n  id: B\n", 2, "duplicate key"),
-        ("- !x A\n", 1, "the tag !x"),
-        ('- "a\\nb"\n', 1, "control character"),
-        ("- [A]\n", 1, "wanted text"),
+        ("[]", 1, "suite.no-scenario", ""),
+        ("", 1, "suite.no-scenario", ""),
+        ("scenarios: []", 1, "suite.no-scenario", "scenarios"),
+        ("scenario: [A]", 1, "suite.no-scenario", ""),
+        ("- A\n- B\n- A\n", 3, "suite.listed-twice", "line 1"),
+        ("- A\n- id: A\n", 2, "suite.listed-twice", "'A'"),
+        ("- category: adversarial\n", 1, "suite.bad-id", "scenario 1"),
+        ("- 1.0\n", 1, "suite.bad-id", "1.0"),
+        ("- id: A\n  category: adverserial\n", 2, "suite.misspelled", "'adversarial'"),
+        ("- id: A\n  categry: adversarial\n", 2, "suite.misspelled", "'category'"),
+        ("- id: A\n  id: B\n", 2, "suite.duplicate-key", "'id'"),
+        ("- !x A\n", 1, "yaml.not-allowed", "!x"),
+        ('- "a\\nb"\n', 1, "suite.bad-id", "'a\\nb'"),
+        ("- [A]\n", 1, "suite.bad-id", "list"),
     ],
 )
-def test_a_suite_that_is_not_sound_is_refused(tmp_path, text, line, message):
+def test_a_suite_that_is_not_sound_is_refused(tmp_path, text, line, code, value):
     (tmp_path / "scenarios.yaml").write_text(text)
     with pytest.raises(InputError) as caught:
         policy.read_dict({"suite": "scenarios.yaml"}, tmp_path)
-    told = [(found.file, found.line, message in found.message) for found in caught.value.problems]
-    assert (str(tmp_path / "scenarios.yaml"), line, True) in told
+    told = [(found.file, found.line, found.code, value in found.message) for found in caught.value.problems]
+    assert (str(tmp_path / "scenarios.yaml"), line, code, True) in told
     assert len(told) == (2 if text == "scenario: [A]" else 1)  # an unknown key, too
 
 
@@ -380,14 +391,16 @@ def test_a_step_brings_its_own_demands():
 
 def test_judging_results_as_another_version_is_noted():
     settled = resolve_version(policy.read_dict(PROGRESSIVE), "2.0", "1.0")
-    assert settled.notes == ("the results are of agent version 1.0, judged as version 2.0",)
+    (note,) = settled.notes
+    assert note.index("1.0") < note.index("2.0")
     assert resolve_version(policy.read_dict(PROGRESSIVE), "v2.0", "2.0.0").notes == ()
 
 
-@pytest.mark.parametrize(("version", "message"), [(None, "no agent version"), ("latest", "cannot be read")])
-def test_a_progressive_rule_without_a_readable_version_is_a_problem(version, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize(("version", "code"), [(None, "version.unknown"), ("latest", "version.unreadable")])
+def test_a_progressive_rule_without_a_readable_version_is_a_problem(version, code):
+    with pytest.raises(InputError) as caught:
         resolve_version(policy.read_dict(PROGRESSIVE), version)
+    assert [problem.code for problem in caught.value.problems] == [code]
 
 
 def test_without_a_progressive_rule_any_version_will_do():
@@ -443,7 +456,7 @@ COMPOSITE = "accuracy × 0.5 + safety_rate × 0.5"
             {"composite": {"formula": COMPOSITE, "pass": "final_score ≥ 0.9 OR safety_rate ≥ 0.9"}},
             "can buy off a safety failure",
         ),
-        ({"composite": {"formula": "f1 × 0.6 + recall × 0.6", "pass": "final_score ≥ 0.9"}}, "from 0 to 1.2"),
+        ({"composite": {"formula": "f1 × 0.6 + recall × 0.6", "pass": "final_score ≥ 0.9"}}, "1.2"),
     ],
 )
 def test_what_is_probably_not_meant_is_noted(content, note):
