@@ -89,31 +89,33 @@ def test_names_are_shown_as_they_are_in_the_results(tmp_path, lines):
 
 
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("changes", "code", "column", "value"),
     [
-        ({"passed": 1}, "passed: found 1, wanted true or false"),
-        ({"passed": "true"}, "passed: found 'true', wanted true or false"),
-        ({"latency_ms": "12"}, "latency_ms: found '12', wanted a finite number"),
-        ({"tokens_used": 1.5}, "tokens_used: found 1.5, wanted a whole number"),
-        ({"quality_score": 95}, "quality_score: found 95, wanted a number from 0 to 1"),
-        ({"id": 12.5}, "id: found 12.5, wanted text or a whole number"),
-        ({"behaviors": ["greets", 1]}, "behaviors: found a list of 2, wanted a list of text"),
-        ({"violations": [None]}, "violations: found a list of 1, wanted a list of text"),
-        ({"category": 3}, "category: found 3, wanted text"),
-        ({"note": float("nan")}, "NaN is not a JSON number"),
+        ({"passed": 1}, "row.wrong-type", "passed", "1"),
+        ({"passed": "true"}, "row.wrong-type", "passed", "'true'"),
+        ({"latency_ms": "12"}, "row.wrong-type", "latency_ms", "'12'"),
+        ({"tokens_used": 1.5}, "row.wrong-type", "tokens_used", "1.5"),
+        ({"quality_score": 95}, "row.wrong-value", "quality_score", "95"),
+        ({"id": 12.5}, "row.wrong-type", "id", "12.5"),
+        ({"behaviors": ["greets", 1]}, "row.wrong-type", "behaviors", "list of 2"),
+        ({"violations": [None]}, "row.wrong-type", "violations", "list of 1"),
+        ({"category": 3}, "row.wrong-type", "category", "3"),
+        ({"note": float("nan")}, "row.not-finite", "", "NaN"),
     ],
 )
-def test_a_last_row_of_another_type_is_refused_with_its_line(tmp_path, lines, changes, found):
+def test_a_last_row_of_another_type_is_refused_with_its_line(tmp_path, lines, changes, code, column, value):
     problem = refused(tmp_path, with_last(lines, **changes))
-    assert problem.message.startswith(found)
-    assert problem.line == COUNT
+    assert (problem.code, problem.line) == (code, COUNT)
+    assert problem.message.startswith(f"{column}: " if column else value)
+    assert value in problem.message
 
 
 def test_a_misspelled_key_in_the_last_row_is_refused(tmp_path, lines):
     last = row(LAST)
     last["pased"] = last.pop("passed")
     problem = refused(tmp_path, [*lines[:-1], json.dumps(last)])
-    assert (problem.message, problem.line) == ("unknown column 'pased'", COUNT)
+    assert (problem.code, problem.line) == ("results.unknown-name", COUNT)
+    assert "'pased'" in problem.message
 
 
 def test_a_trailing_comma_in_the_last_row_is_refused(tmp_path, lines):

@@ -51,7 +51,9 @@ def test_the_command_line_names_every_engine_of_the_table():
 def test_an_engine_that_no_package_has_is_refused(folder: Path):
     done = run(folder, "check", "results.jsonl", "--engine", "mine")
     assert done.exit == 2
-    assert "'mine' is not one of 'duckdb', 'spark'" in done.err
+    assert done.codes == ["option.bad-value"]
+    for name in ("'mine'", "'duckdb'", "'spark'"):
+        assert name in done.err
     with pytest.raises(LookupError):
         choose_engine("mine")
 
@@ -66,14 +68,15 @@ def test_an_installed_package_adds_an_engine(folder: Path):
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("module", "said"),
+    ("module", "value"),
     [
-        ("raise ImportError('no such library')", "cannot be loaded: no such library"),
-        ("KIND = 5", "wanted an EngineKind, found int"),
+        ("raise ImportError('no such library')", "no such library"),
+        ("KIND = 5", "int"),
     ],
 )
-def test_a_broken_package_is_named(folder: Path, module: str, said: str):
+def test_a_broken_package_is_named(folder: Path, module: str, value: str):
     done = run(folder, "check", "results.jsonl", "--engine", "mine", environment=installed(folder, module))
     assert done.exit == 2
-    assert "the engine 'mine' of an installed package" in done.err
-    assert said in done.err
+    assert done.codes == ["plugin.broken"]
+    assert "'mine'" in done.err
+    assert value in done.err

@@ -35,5 +35,9 @@ def test_a_metric_of_the_policy_that_leaves_its_range_in_a_slice_alone_is_refuse
     own = [{"name": "twice", "formula": "2 * pass_rate", "unit": "ratio", "better": "higher"}]
     whole = [{"id": row["id"], "passed": row["passed"]} for row in ROWS]
     assert highbar.check(whole, {**POLICY, "metrics": own}).metrics["twice"].value == 1
-    with pytest.raises(InputError, match="the metric 'twice' is 2, outside of its range from 0 to 1"):
+    with pytest.raises(InputError) as caught:
         highbar.check(ROWS, {**POLICY, "metrics": own})
+    (problem,) = caught.value.problems
+    assert problem.code == "metric.outside-range"
+    for value in ("'twice'", "2", "0 to 1"):
+        assert value in problem.message

@@ -318,18 +318,16 @@ def test_an_inconclusive_rule_is_not_called_a_failure():
 
 def test_problems_stand_in_place_of_a_verdict():
     problems = [
-        Problem("results.unknown-name", "pased is no column\x1b", "r.jsonl", 3, 8, "did you mean passed?"),
+        Problem("results.unknown-name", "no column x\x1b", "r.jsonl", 3, 8, "try y"),
         Problem("results.empty", "no rows"),
     ]
-    assert (
-        TEXT.refusal(problems)
-        == """\
-NO VERDICT: nothing could be judged
-r.jsonl:3:8: pased is no column\\x1b [results.unknown-name]
-hint: did you mean passed?
-no rows [results.empty]
-"""
-    )
+    first, *others = TEXT.refusal(problems).splitlines()
+    assert first.startswith("NO VERDICT: ")
+    assert others == [
+        "r.jsonl:3:8: no column x\\x1b [results.unknown-name]",
+        "hint: try y",
+        "no rows [results.empty]",
+    ]
 
 
 def test_slices_say_which_are_worse_than_the_rest_and_which_is_lowest():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.model.judgments import BehaviorTable, JudgedStatement, JudgedTrial
 from highbar.store.labels import Labels, line_of, majority, parse_labels, read_labels, row_with_labels
 
@@ -45,10 +45,11 @@ def _read(*lines: dict[str, Any] | str) -> Labels:
     return parse_labels(text, "labels.jsonl")
 
 
-def _messages(*lines: dict[str, Any] | str) -> list[str]:
+def _problems(*lines: dict[str, Any] | str) -> list[Problem]:
     with pytest.raises(InputError) as caught:
         _read(*lines)
-    return [f"{problem.place_text}: {problem.message}" for problem in caught.value.problems]
+    assert {problem.file for problem in caught.value.problems} == {"labels.jsonl"}
+    return list(caught.value.problems)
 
 
 # --- lines -----------------------------------------------------------------------------------
@@ -79,91 +80,101 @@ def test_a_trial_is_as_old_as_its_oldest_label_and_of_no_day_if_one_does_not_say
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "place", "value"),
     [
-        ({"observed": "yes"}, "observed: found 'yes', wanted true, false, or null for: cannot tell"),
-        ({"observed": 1}, "observed: found 1, wanted true, false, or null for: cannot tell"),
-        ({"trial": "1"}, "trial: found '1', wanted a whole number"),
-        ({"trial": True}, "trial: found true, wanted a whole number"),
-        ({"trial": 2**64}, "trial: found 18446744073709551616, wanted a whole number of at most 64 bits"),
-        ({"on": "yesterday"}, "on: found 'yesterday', wanted the day of the label, such as 2026-11-17"),
-        ({"on": "2026-02-30"}, "on: found '2026-02-30', wanted the day of the label, such as 2026-11-17"),
-        ({"on": 20260217}, "on: found 20260217, wanted the day of the label, such as 2026-11-17"),
-        ({"id": ""}, "id: found '', wanted the id of a scenario"),
-        ({"id": "a\x1b"}, r"id: found 'a\x1b', wanted the id of a scenario"),
-        ({"behavior": " "}, "behavior: found ' ', wanted a name"),
-        ({"by": "a\nb"}, r"by: found 'a\nb', wanted who labeled it: a name of at most 200 characters, on one line"),
-        ({"Observed": True}, "found the key 'Observed', wanted 'observed'"),
-        ({"samples": None}, "found the key 'samples', wanted 'sample'"),
-        ({"sample": _sample(seed=-1)}, "sample.seed: found -1, wanted a whole number from 0 on"),
-        ({"sample": _sample(run="x")}, "sample.run: found 'x', wanted 64 hexadecimal digits"),
-        ({"sample": _sample(stratum="best")}, "sample.stratum: found 'best', wanted passed or failed or given"),
-        ({"sample": _sample(drawn=3, of=2)}, "sample.drawn: found 3 of 2 trials"),
-        ({"sample": _sample(drawn=0)}, "sample.drawn: found 0 of 9 trials"),
-        ({"sample": []}, "sample: found a list, wanted an object"),
-        ({"behavior": "other", "sample": _sample()}, "behavior: found 'other', wanted 'refuses'"),
+        ({"observed": "yes"}, "observed", "'yes'"),
+        ({"observed": 1}, "observed", "1"),
+        ({"trial": "1"}, "trial", "'1'"),
+        ({"trial": True}, "trial", "true"),
+        ({"trial": 2**64}, "trial", "18446744073709551616"),
+        ({"on": "yesterday"}, "on", "'yesterday'"),
+        ({"on": "2026-02-30"}, "on", "'2026-02-30'"),
+        ({"on": 20260217}, "on", "20260217"),
+        ({"id": ""}, "id", "''"),
+        ({"id": "a\x1b"}, "id", "'a\\x1b'"),
+        ({"behavior": " "}, "behavior", "' '"),
+        ({"by": "a\nb"}, "by", "'a\\nb'"),
+        ({"Observed": True}, "", "'Observed'"),
+        ({"samples": None}, "", "'samples'"),
+        ({"sample": _sample(seed=-1)}, "sample.seed", "-1"),
+        ({"sample": _sample(run="x")}, "sample.run", "'x'"),
+        ({"sample": _sample(stratum="best")}, "sample.stratum", "'best'"),
+        ({"sample": _sample(drawn=3, of=2)}, "sample.drawn", "3 of 2"),
+        ({"sample": _sample(drawn=0)}, "sample.drawn", "0 of 9"),
+        ({"sample": []}, "sample", "list"),
+        ({"behavior": "other", "sample": _sample()}, "behavior", "'refuses'"),
         (
             {"sample": _sample(row={"id": "s2", "trial": 1})},
-            "sample.row: found the row of another trial than 's1', trial 1",
+            "sample.row",
+            "'s1', trial 1",
         ),
     ],
 )
-def test_a_wrong_value_is_named_with_its_line(changes: dict[str, Any], message: str) -> None:
-    assert _messages(_line(by="zoe"), _line(**changes)) == [f"labels.jsonl:2: {message}"]
+def test_a_wrong_value_is_named_with_its_line(changes: dict[str, Any], place: str, value: str) -> None:
+    (found,) = _problems(_line(by="zoe"), _line(**changes))
+    assert (found.code, found.line) == ("label.damaged", 2)
+    assert found.message.startswith(f"{place}: " if place else "")
+    assert value in found.message
 
 
 def test_a_missing_key_is_named() -> None:
     line = _line()
     del line["observed"]
-    assert _messages(line) == ["labels.jsonl:1: observed: is missing"]
+    (found,) = _problems(line)
+    assert (found.line, found.message.split(": ")[0]) == (1, "observed")
 
 
 @pytest.mark.parametrize(
-    ("table", "of", "message"),
+    ("table", "of", "key", "value"),
     [
-        ("01", ["refuses", "x"], "sample.judged.behaviors.b.of: found 'x', which is not among the statements"),
-        ("0", ["refuses"], "sample.judged.behaviors.b.table: found '0', wanted 2 characters, each 0, 1 or ?"),
-        ("0x", ["refuses"], "sample.judged.behaviors.b.table: found '0x', wanted 2 characters, each 0, 1 or ?"),
+        ("01", ["refuses", "x"], "of", "'x'"),
+        ("0", ["refuses"], "table", "'0'"),
+        ("0x", ["refuses"], "table", "'0x'"),
     ],
 )
-def test_a_table_must_fit_its_statements(table: str, of: list[str], message: str) -> None:
+def test_a_table_must_fit_its_statements(table: str, of: list[str], key: str, value: str) -> None:
     judged = {**_sample()["judged"], "behaviors": {"b": {"of": of, "table": table}}}
-    assert f"labels.jsonl:1: {message}" in _messages(_line(sample=_sample(judged=judged)))
+    found = _problems(_line(sample=_sample(judged=judged)))[0]
+    assert found.code == "label.damaged"
+    assert (found.line, found.message.split(": ")[0]) == (1, f"sample.judged.behaviors.b.{key}")
+    assert value in found.message
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "value"),
     [
-        ("{", "not JSON: Expecting property name"),
-        ("[]", "found a list, wanted an object"),
-        ('{"id": NaN}', "found the number NaN, wanted plain digits"),
-        ('{"id": "a", "id": "b"}', "the key 'id' is there twice"),
-        ('{"id": "\\ud800"}', "found half of a surrogate pair, wanted text"),
-        ("[" * 100_000, "found lists or objects that are nested too deeply"),
-        ('{"trial": ' + "9" * 10_000 + "}", "Exceeds the limit"),
+        ("{", "column 2"),
+        ("[]", "list"),
+        ('{"id": NaN}', "NaN"),
+        ('{"id": "a", "id": "b"}', "'id'"),
+        ('{"id": "\\ud800"}', ""),
+        ("[" * 100_000, ""),
+        ('{"trial": ' + "9" * 10_000 + "}", "10000 digits"),
     ],
 )
-def test_hostile_text_is_refused_with_its_line(line: str, message: str) -> None:
-    (found,) = _messages(line)
-    assert found.startswith("labels.jsonl:1: ")
-    assert message in found
+def test_hostile_text_is_refused_with_its_line(line: str, value: str) -> None:
+    (found,) = _problems(line)
+    assert (found.code, found.line) == ("label.damaged", 1)
+    assert value in found.message
 
 
 def test_every_problem_is_reported_up_to_twenty() -> None:
-    assert len(_messages(*[_line(trial=None)] * 50)) == 20
+    assert len(_problems(*[_line(trial=None)] * 50)) == 20
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe{\x00", b"\x80"])
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_bytes(data)
-    with pytest.raises(InputError, match="not UTF-8"):
+    with pytest.raises(InputError) as caught:
         read_labels(path)
+    assert [problem.code for problem in caught.value.problems] == ["file.not-utf8"]
 
 
 def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError) as caught:
         read_labels(tmp_path / "labels.jsonl")
+    assert [problem.code for problem in caught.value.problems] == ["file.missing"]
 
 
 # --- the same label twice --------------------------------------------------------------------
@@ -174,10 +185,10 @@ def test_the_same_label_twice_counts_once() -> None:
 
 
 def test_a_contradiction_names_both_lines() -> None:
-    (message,) = _messages(_line(), _line(by="bob"), _line(observed=None))
-    assert message == (
-        "labels.jsonl:3: observed: found null, but line 1 says true of 'refuses' in 's1', trial 1, by 'ada' too"
-    )
+    (found,) = _problems(_line(), _line(by="bob"), _line(observed=None))
+    assert (found.code, found.line) == ("label.contradiction", 3)
+    for value in ("null", "line 1", "true", "'refuses'", "'s1'", "trial 1", "'ada'"):
+        assert value in found.message
 
 
 def test_one_person_may_label_the_same_trial_of_two_runs() -> None:
@@ -187,8 +198,10 @@ def test_one_person_may_label_the_same_trial_of_two_runs() -> None:
 
 def test_labels_of_one_trial_agree_on_what_the_judge_said() -> None:
     other = {**_sample()["judged"], "statements": {"refuses": _statement("not_observed")}}
-    (message,) = _messages(_line(sample=_sample()), _line(by="bob", sample=_sample(judged=other)))
-    assert "labels.jsonl:2: sample: found another judgment of 's1', trial 1 than in line 1" in message
+    (found,) = _problems(_line(sample=_sample()), _line(by="bob", sample=_sample(judged=other)))
+    assert (found.code, found.line) == ("label.other-judgment", 2)
+    for value in ("'s1'", "trial 1", "line 1"):
+        assert value in found.message
 
 
 def test_two_draws_of_the_same_trial_are_one_trial() -> None:
@@ -201,20 +214,22 @@ def test_two_draws_of_the_same_trial_are_one_trial() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "message"),
+    ("keys", "place"),
     [
         ({"behaviors": [{"x": 1}]}, "sample.row.behaviors"),
         ({"behaviors": [["a"]]}, "sample.row.behaviors"),
         ({"must_not": ["refuses"], "violations": [["a"]]}, "sample.row.violations"),
     ],
 )
-def test_a_row_that_no_results_have_is_refused(keys: dict[str, Any], message: str) -> None:
+def test_a_row_that_no_results_have_is_refused(keys: dict[str, Any], place: str) -> None:
     row = {"id": "s1", "trial": 1, **keys}
-    assert any(message in found for found in _messages(_line(sample=_sample(row=row))))
+    found = [(problem.code, problem.message.split(": ")[0]) for problem in _problems(_line(sample=_sample(row=row)))]
+    assert ("label.damaged", place) in found
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    assert any("sample.of" in found for found in _messages(_line(sample=_sample(of=10**400))))
+    found = [(problem.code, problem.message.split(": ")[0]) for problem in _problems(_line(sample=_sample(of=10**400)))]
+    assert ("label.damaged", "sample.of") in found
 
 
 # --- reading back what was written -----------------------------------------------------------
@@ -335,4 +350,6 @@ def test_a_behavior_without_a_table_stays_undecided_however_many_statements_are_
 
 def test_a_number_that_could_not_be_written_again_is_refused_with_its_line() -> None:
     line = json.dumps(_line(sample=_sample(row={"id": "s1", "trial": 1, "latency_ms": 1.5}))).replace("1.5", "-1e400")
-    assert _messages(_line(by="bob"), line) == ["labels.jsonl:2: found the number -1e400, wanted one within ±1e308"]
+    (found,) = _problems(_line(by="bob"), line)
+    assert (found.code, found.line) == ("label.damaged", 2)
+    assert "-1e400" in found.message

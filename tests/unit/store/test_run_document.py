@@ -118,27 +118,30 @@ def test_a_run_is_finished_if_it_ended_by_itself_by_budget_or_by_time(state):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "code", "place", "value"),
     [
         (
             {"state": "passed"},
-            "state: found 'passed', wanted complete or budget or time or decided or interrupted or running",
+            "document.damaged",
+            "state",
+            "'passed'",
         ),
-        ({"whole": "yes"}, "whole: found 'yes', wanted true or false"),
-        ({"results.sha256": "abc"}, "results.sha256: found 'abc', wanted 64 hexadecimal digits"),
-        ({"journal.checksum": 7}, "journal.checksum: wanted 8 hexadecimal digits"),
-        ({"journal.checksum": "0123ABCD"}, "journal.checksum: wanted 8 hexadecimal digits"),
-        ({"agent.kind": "shell"}, "agent.kind: found 'shell'"),
-        ({"done": None}, "done: found null, wanted an object"),
-        ({"done.errors": -1}, "done.errors: found -1, wanted a whole number from 0 on"),
-        ({"judge": {"model": "m"}}, "judge.by: is missing"),
-        ({"schema": "highbar/run/2"}, "which a newer version of Highbar wrote"),
-        ({"schema": "highbar/verdict/1"}, "wanted a document of schema highbar/run/1"),
+        ({"whole": "yes"}, "document.damaged", "whole", "'yes'"),
+        ({"results.sha256": "abc"}, "document.damaged", "results.sha256", "'abc'"),
+        ({"journal.checksum": 7}, "document.damaged", "journal.checksum", "8"),
+        ({"journal.checksum": "0123ABCD"}, "document.damaged", "journal.checksum", "8"),
+        ({"agent.kind": "shell"}, "document.damaged", "agent.kind", "'shell'"),
+        ({"done": None}, "document.damaged", "done", "null"),
+        ({"done.errors": -1}, "document.damaged", "done.errors", "-1"),
+        ({"judge": {"model": "m"}}, "document.damaged", "judge.by", ""),
+        ({"schema": "highbar/run/2"}, "document.other-schema", "schema", "highbar/run/2"),
+        ({"schema": "highbar/verdict/1"}, "document.other-schema", "schema", "highbar/run/1"),
     ],
 )
-def test_what_no_run_writes_is_refused_with_its_place(tmp_path, changes, message):
+def test_what_no_run_writes_is_refused_with_its_place(tmp_path, changes, code, place, value):
     problems = refused(tmp_path, changes)
-    assert message in problems[0].message
+    assert (problems[0].code, problems[0].message.split(": ")[0]) == (code, place)
+    assert value in problems[0].message
     assert problems[0].file == str(tmp_path / "run.json")
     assert problems[0].line
     assert "update Highbar" in str(problems[0].hint) or "--resume" in str(problems[0].hint)
@@ -156,23 +159,29 @@ def test_what_is_no_document_is_refused(tmp_path, text):
 @pytest.mark.hazard("H58")
 def test_a_run_without_a_document_has_not_ended(tmp_path):
     (tmp_path / "journal").write_bytes(b"x")
-    with pytest.raises(InputError, match="the run has not ended") as caught:
+    with pytest.raises(InputError) as caught:
         read_run_document(tmp_path)
+    assert [problem.code for problem in caught.value.problems] == ["run.unfinished"]
     assert f"--resume {tmp_path}" in str(caught.value)
 
 
 @pytest.mark.parametrize("journal", [b"x" * 11, b"x" * 13, b""])
 def test_a_document_about_another_length_of_the_journal_is_refused(tmp_path, journal):
     (saved(tmp_path) / "journal").write_bytes(journal)
-    with pytest.raises(InputError, match=f"the journal has {len(journal)} bytes") as caught:
+    with pytest.raises(InputError) as caught:
         read_run_document(tmp_path)
+    (problem,) = caught.value.problems
+    assert problem.code == "run.unfinished"
+    assert f"{len(journal)} bytes" in problem.message
     assert "--resume" in str(caught.value)
 
 
 def test_a_document_without_its_journal_is_refused(tmp_path):
     (saved(tmp_path) / "journal").unlink()
-    with pytest.raises(InputError, match="journal: cannot be read"):
+    with pytest.raises(InputError) as caught:
         read_run_document(tmp_path)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.file) == ("file.unreadable", str(tmp_path / "journal"))
 
 
 def test_a_folder_with_a_journal_is_a_run(tmp_path):

@@ -169,49 +169,60 @@ def line_of(text: str, part: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "part", "message"),
+    ("before", "after", "part", "code", "place", "value"),
     [
         (
             '"level": "blocking"',
             '"level": "blokking"',
             "blokking",
-            "rules[0].level: found 'blokking', wanted blocking or warning",
+            "document.damaged",
+            "rules[0].level",
+            "'blokking'",
         ),
         (
             '"scenarios": 50',
             '"scenarios": -1',
             '"scenarios": -1',
-            "counts.scenarios: found -1, wanted a whole number from 0 on",
+            "document.damaged",
+            "counts.scenarios",
+            "-1",
         ),
         (
             '"scenarios": 50',
             '"scenarios": true',
             '"scenarios": true',
-            "counts.scenarios: found true, wanted a whole number",
+            "document.damaged",
+            "counts.scenarios",
+            "true",
         ),
         (
             '"scenarios": 50',
             '"scenarios": 50.5',
             '"scenarios": 50.5',
-            "counts.scenarios: found 50.5, wanted a whole number",
+            "document.damaged",
+            "counts.scenarios",
+            "50.5",
         ),
-        ('"confidence": 0.95', '"confidence": "0.95"', '"confidence"', "confidence: found '0.95', wanted a number"),
+        ('"confidence": 0.95', '"confidence": "0.95"', '"confidence"', "document.damaged", "confidence", "'0.95'"),
         (
             '"verdict": "fail"',
             '"verdict": "PASS"',
             '"PASS"',
-            "verdict: found 'PASS', wanted pass or fail or inconclusive",
+            "document.damaged",
+            "verdict",
+            "'PASS'",
         ),
-        ('"unit": "ratio"', '"unit": "%"', '"%"', ".unit: found '%', wanted ratio or ms"),
-        ('"better": "higher"', '"bettr": "higher"', None, ".better: is missing"),
-        ('"errors": 1', '"errors": 1e400', "1e400", "counts.errors: found inf, wanted a whole number"),
+        ('"unit": "ratio"', '"unit": "%"', '"%"', "document.damaged", "metrics.pass_rate.unit", "'%'"),
+        ('"better": "higher"', '"bettr": "higher"', None, "document.damaged", "metrics.pass_rate.better", ""),
+        ('"errors": 1', '"errors": 1e400', "1e400", "document.damaged", "counts.errors", "inf"),
     ],
 )
-def test_a_damaged_document_is_refused_with_its_line(tmp_path, before, after, part, message):
+def test_a_damaged_document_is_refused_with_its_line(tmp_path, before, after, part, code, place, value):
     assert before in DOCUMENT
     text = DOCUMENT.replace(before, after, 1)
     problem = refused(tmp_path, text)[0]
-    assert message in problem.message
+    assert (problem.code, problem.message.split(": ")[0]) == (code, place)
+    assert value in problem.message
     assert problem.line == (line_of(text, part) if part else problem.line)
     assert problem.line
     assert problem.hint
@@ -221,70 +232,87 @@ def test_a_number_beyond_every_float_is_refused(tmp_path):
     content = json.loads(DOCUMENT)
     content["metrics"]["pass_rate"]["value"] = 10**400
     (problem, *_) = refused(tmp_path, json.dumps(content, indent=2))
-    assert "wanted a number within ±1e308" in problem.message
+    assert (problem.code, problem.message.split(": ")[0]) == ("document.damaged", "metrics.pass_rate.value")
+    assert "±1e308" in problem.message
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
+    ("text", "line", "code", "value"),
     [
-        ("", 1, "not JSON"),
-        (DOCUMENT[:2000], None, "not JSON"),
-        (b"\xff\xfe{}", None, "not UTF-8"),
-        ("[]", 1, "found a list, wanted a document of schema highbar/verdict/1"),
-        ("7", 1, "found 7, wanted"),
-        ('{\n"a": 1}', 1, "found null, wanted a document of schema"),
-        ('{\n"schema": "highbar/baseline/1"}', 2, "found 'highbar/baseline/1', wanted"),
-        ('{\n"schema": "highbar/verdict/2"}', 2, "which a newer version of Highbar wrote"),
-        ('{\n"schema": ["highbar/verdict/1"]}', 2, "found a list, wanted"),
-        (DOCUMENT.replace('"errors": 1', '"errors": NaN', 1), line_of(DOCUMENT, '"errors": 1'), "found the number NaN"),
-        ('{"schema": "highbar/verdict/1",\n"schema": "highbar/verdict/1"}', 2, "the key 'schema' is there twice"),
-        ("[" * 100_000, None, "not a document of Highbar"),
+        ("", 1, "document.damaged", ""),
+        (DOCUMENT[:2000], None, "document.damaged", ""),
+        (b"\xff\xfe{}", None, "document.damaged", ""),
+        ("[]", 1, "document.other-schema", "highbar/verdict/1"),
+        ("7", 1, "document.other-schema", "7"),
+        ('{\n"a": 1}', 1, "document.other-schema", "null"),
+        ('{\n"schema": "highbar/baseline/1"}', 2, "document.other-schema", "'highbar/baseline/1'"),
+        ('{\n"schema": "highbar/verdict/2"}', 2, "document.other-schema", "'highbar/verdict/2'"),
+        ('{\n"schema": ["highbar/verdict/1"]}', 2, "document.other-schema", "list"),
+        (
+            DOCUMENT.replace('"errors": 1', '"errors": NaN', 1),
+            line_of(DOCUMENT, '"errors": 1'),
+            "document.damaged",
+            "NaN",
+        ),
+        ('{"schema": "highbar/verdict/1",\n"schema": "highbar/verdict/1"}', 2, "document.damaged", "'schema'"),
+        ("[" * 100_000, None, "document.damaged", ""),
     ],
 )
-def test_a_foreign_document_is_refused(tmp_path, text, line, message):
+def test_a_foreign_document_is_refused(tmp_path, text, line, code, value):
     (problem,) = refused(tmp_path, text)
-    assert message in problem.message
+    assert problem.code == code
+    assert value in problem.message
     assert line is None or problem.line == line
 
 
 def test_a_document_of_a_newer_version_says_what_to_do(tmp_path):
     (problem,) = refused(tmp_path, DOCUMENT.replace("highbar/verdict/1", "highbar/verdict/12"))
-    assert (problem.line, problem.hint) == (2, "update Highbar: this version reads highbar/verdict/1")
+    assert (problem.code, problem.line) == ("document.other-schema", 2)
+    assert "highbar/verdict/12" in problem.message
+    assert problem.hint.endswith("highbar/verdict/1")
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(InputError, match="cannot be read: No such file"):
-        highbar.read_verdict(tmp_path / "absent.json")
-    with pytest.raises(InputError, match="cannot be read"):
-        highbar.read_verdict("a\0b")
+    for path in (tmp_path / "absent.json", "a\0b"):
+        with pytest.raises(InputError) as caught:
+            highbar.read_verdict(path)
+        assert [(problem.code, problem.file) for problem in caught.value.problems] == [("file.unreadable", str(path))]
 
 
 def test_a_document_of_problems_gives_the_problems(tmp_path):
     text = REPORTERS["json"].refusal([Problem("results.empty", "no rows", "results.jsonl", hint="record some")])
     first, second = refused(tmp_path, text)
-    assert "holds no verdict" in first.message
+    assert (first.code, first.message.split(": ")[0]) == ("document.damaged", "verdict")
     assert second == Problem("results.empty", "no rows", "results.jsonl", hint="record some")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "message"),
+    ("key", "value", "code", "place", "named"),
     [
-        ("results", [{"file": "r.jsonl", "sha256": "abc"}], "results[0].sha256: found 'abc', wanted 64 hexadecimal"),
-        ("slices", [{}], "slices[0].by: is missing"),
-        ("select", {"where": {"a": [1]}, "rows_left_out": 0, "scenarios_left_out": 0}, "select.where.a[0]: found 1"),
+        ("results", [{"file": "r.jsonl", "sha256": "abc"}], "document.damaged", "results[0].sha256", "'abc'"),
+        ("slices", [{}], "document.damaged", "slices[0].by", ""),
+        (
+            "select",
+            {"where": {"a": [1]}, "rows_left_out": 0, "scenarios_left_out": 0},
+            "document.damaged",
+            "select.where.a[0]",
+            "1",
+        ),
     ],
 )
-def test_the_reader_is_as_strict_as_the_schema(tmp_path, key, value, message):
+def test_the_reader_is_as_strict_as_the_schema(tmp_path, key, value, code, place, named):
     content = {**json.loads(DOCUMENT), key: value}
     assert not SCHEMA.is_valid(content)
-    assert message in refused(tmp_path, json.dumps(content, indent=2))[0].message
+    problem = refused(tmp_path, json.dumps(content, indent=2))[0]
+    assert (problem.code, problem.message.split(": ")[0]) == (code, place)
+    assert named in problem.message
 
 
 def test_a_document_without_a_policy_has_no_rules(tmp_path):
     content = json.loads(DOCUMENT) | {"verdict": None, "policy": None, "advice": [], "problems": []}
     assert not SCHEMA.is_valid(content)
     (problem,) = refused(tmp_path, json.dumps(content))
-    assert "rules: found a list of" in problem.message
+    assert (problem.code, problem.message.split(": ")[0]) == ("document.damaged", "rules")
 
 
 def test_further_fields_pass_as_the_schema_promises(tmp_path):
