@@ -121,6 +121,7 @@ def test_a_refusal_of_its_own_names_the_file_and_the_line(tmp_path: Path) -> Non
     written(tmp_path, "results.json", FILE + "c|ugly\n")
     done = run_anew(tmp_path, "check", "results.json")
     assert done.exit == 2
+    assert done.codes == ["import.wrong-value"]
     assert "results.json:4: found 'ugly', wanted good or bad" in done.err
 
 
@@ -213,8 +214,9 @@ def test_a_package_that_is_broken_is_named(tmp_path: Path, replaced) -> None:
     written(tmp_path, "results.json", FILE)
     done = run_anew(tmp_path, "check", "results.json")
     assert done.exit == 2
-    assert "the format 'strange' of an installed package cannot be loaded: ModuleNotFoundError" in done.err
-    assert "hint: repair or remove that package" in done.err
+    assert done.codes == ["plugin.broken"]
+    assert "'strange'" in done.err
+    assert "ModuleNotFoundError" in done.err
 
 
 @pytest.mark.usefixtures("place")
@@ -224,5 +226,8 @@ def test_a_package_that_fails_on_a_file_is_named_and_the_format_can_be(tmp_path:
     written(tmp_path, "results.jsonl", '{"correct": true, "name": "no id"}\n')
     done = run_anew(tmp_path, "check", "results.jsonl")
     assert done.exit == 2
-    assert "results.jsonl: the format 'strange' of an installed package failed on it: IndexError" in done.err
-    assert "no row has an id" in run_anew(tmp_path, "check", "results.jsonl", "--input-format", "jsonl").err
+    assert done.codes == ["plugin.broken"]
+    assert "results.jsonl: " in done.err
+    assert "'strange'" in done.err
+    assert "IndexError" in done.err
+    assert run_anew(tmp_path, "check", "results.jsonl", "--input-format", "jsonl").codes == ["row.missing-id"]
