@@ -191,4 +191,6 @@ def test_a_new_measured_column_is_one_row(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["metrics"]
     assert [found[name]["value"] for name in metrics] == [2, 2]
-    assert "carbon_grams: found -1, wanted a finite number, 0 or more" in check(refused).stdout
+    (problem,) = json.loads(check(refused).stdout)["problems"]
+    assert (problem["code"], problem["line"]) == ("row.wrong-value", 1)
+    assert "carbon_grams: found -1" in problem["message"]
