@@ -29,29 +29,30 @@ def test_each_kind_has_its_form(text: str, agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "codes", "value"),
     [
-        ("", "write python:module:function, an address"),
-        ("nonsense", "write python:module:function, an address"),
-        ("library_agent:answer", "did you mean python:library_agent:answer?"),
-        ("./agent --json", "did you mean 'command: ./agent --json'?"),
-        ("python:library_agent", "wanted module:function"),
-        ("python:library_agent.answer", "write library_agent:answer"),
-        ("python:./agents/library.py:answer", "write python:agents.library:answer"),
-        ("python:", "wanted module:function"),
-        ("http://", "wanted an address"),
-        ("http:// host", "wanted an address"),
-        ("https://host/${a b}", "is not the name of a variable"),
-        ("command:", "'command:' without a command"),
-        ("command: ./agent 'open", "close the quotes"),
-        ("command: ''", "found an empty text"),
-        ("ftp://host/", "wanted an agent"),
+        ("", "agent.unreadable", "python:module:function"),
+        ("nonsense", "agent.unreadable", "python:module:function"),
+        ("library_agent:answer", "agent.unreadable", "python:library_agent:answer"),
+        ("./agent --json", "agent.unreadable", "'command: ./agent --json'"),
+        ("python:library_agent", "suite.wrong-type", "module:function"),
+        ("python:library_agent.answer", "suite.wrong-type", "library_agent:answer"),
+        ("python:./agents/library.py:answer", "agent.unreadable", "python:agents.library:answer"),
+        ("python:", "suite.wrong-type", "module:function"),
+        ("http://", "suite.wrong-type", "https://"),
+        ("http:// host", "suite.wrong-type", "https://"),
+        ("https://host/${a b}", "suite.wrong-type agent.bad-body", "'${a b}'"),
+        ("command:", "agent.unreadable", "'command: ./agent"),
+        ("command: ./agent 'open", "agent.unreadable", "./agent 'open"),
+        ("command: ''", "suite.wrong-type", "the agent: "),
+        ("ftp://host/", "agent.unreadable", "'ftp://host/'"),
     ],
 )
-def test_everything_else_is_refused_with_a_hint(text: str, said: str) -> None:
+def test_everything_else_is_refused_with_a_hint(text: str, codes: str, value: str) -> None:
     with pytest.raises(InputError) as refused:
         read_agent_text(text)
-    assert said in str(refused.value)
+    assert [problem.code for problem in refused.value.problems] == codes.split()
+    assert value in str(refused.value)
 
 
 def test_values_of_python_are_read_as_a_suites_block() -> None:
@@ -68,16 +69,17 @@ def test_values_of_python_are_read_as_a_suites_block() -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "said"),
+    ("block", "codes", "value"),
     [
-        ({}, "wanted one of python, http, command"),
-        ({"python": "a:b", "http": "http://x"}, "found python and http"),
-        ({"pyton": "a:b"}, "unknown key 'pyton'"),
-        ({"http": "http://x", "key": "CANARY-123"}, "a key or password does not belong in a file"),
+        ({}, "suite.missing-key", "python, http, command"),
+        ({"python": "a:b", "http": "http://x"}, "suite.missing-key", "python and http"),
+        ({"pyton": "a:b"}, "suite.unknown-key suite.missing-key", "'pyton'"),
+        ({"http": "http://x", "key": "CANARY-123"}, "suite.key-in-file", "${AGENT_KEY}"),
     ],
 )
-def test_a_wrong_block_is_refused(block: dict[str, Any], said: str) -> None:
+def test_a_wrong_block_is_refused(block: dict[str, Any], codes: str, value: str) -> None:
     with pytest.raises(InputError) as refused:
         read_agent_values(block)
-    assert said in str(refused.value)
+    assert [problem.code for problem in refused.value.problems] == codes.split()
+    assert value in str(refused.value)
     assert "CANARY" not in str(refused.value)

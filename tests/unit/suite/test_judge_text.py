@@ -33,31 +33,33 @@ def test_the_key_is_the_one_of_the_environment_and_never_in_the_settings() -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "codes", "value"),
     [
-        ("", "write MODEL@https://host/v1"),
-        ("some-model", "write MODEL@https://host/v1"),
-        ("openai:some_model", "write MODEL@https://host/v1"),
-        ("https://host/v1", "which model? write MODEL@https://host/v1"),
-        ("judging:judge", "did you mean python:judging:judge?"),
-        ("@https://host/v1", "model: found an empty text"),
-        ("openai:@https://host/v1", "model: found an empty text"),
-        ("m@ftp://host/v1", "wanted a judge"),
-        ("m@https://", "wanted an address"),
-        ("m@https://user:secret@host/v1", "a key or password does not belong in a file"),
-        ("m@https://host/${a b}", "is not the name of a variable"),
-        ("python:judging", "wanted module:function"),
+        ("", "judge.unreadable", " MODEL@https://host/v1"),
+        ("some-model", "judge.unreadable", " MODEL@https://host/v1"),
+        ("openai:some_model", "judge.unreadable", " MODEL@https://host/v1"),
+        ("https://host/v1", "judge.unreadable", " MODEL@https://host/v1"),
+        ("judging:judge", "judge.unreadable", "python:judging:judge"),
+        ("@https://host/v1", "suite.wrong-type", "the judge: model: "),
+        ("openai:@https://host/v1", "suite.wrong-type", "the judge: model: "),
+        ("m@ftp://host/v1", "judge.unreadable", "'m@ftp://host/v1'"),
+        ("m@https://", "suite.wrong-type", "base_url: found 'https://'"),
+        ("m@https://user:secret@host/v1", "suite.key-in-file", "${AGENT_PASSWORD}"),
+        ("m@https://host/${a b}", "suite.wrong-type agent.bad-body", "'${a b}'"),
+        ("python:judging", "suite.wrong-type", "python: found 'judging'"),
     ],
 )
-def test_everything_else_is_refused_with_a_hint(text: str, said: str) -> None:
+def test_everything_else_is_refused_with_a_hint(text: str, codes: str, value: str) -> None:
     with pytest.raises(InputError) as refused:
         read_judge_text(text, {})
-    assert said in str(refused.value)
+    assert [problem.code for problem in refused.value.problems] == codes.split()
+    assert value in str(refused.value)
     assert "secret" not in str(refused.value)
 
 
 def test_values_of_python_are_read_as_a_suites_block() -> None:
     block = {"model": "m", "base_url": "https://host/v1", "key": "${K}", "retries": 2, "concurrency": 3}
     assert read_judge_values(block) == Judge("m", "https://host/v1", "${K}", retries=2, concurrency=3)
-    with pytest.raises(InputError, match="the judge: a judge needs base_url"):
+    with pytest.raises(InputError, match="base_url") as refused:
         read_judge_values({"model": "m"})
+    assert [problem.code for problem in refused.value.problems] == ["suite.missing-key"]

@@ -29,9 +29,11 @@ def read(**keys: Any) -> Suite:
     return suite.read_values(suite_of(**keys))
 
 
-def refused(**keys: Any) -> str:
+def refused(code: str, /, **keys: Any) -> str:
+    """The text of the one problem of a suite with these keys, which has this code."""
     with pytest.raises(InputError) as error:
         read(**keys)
+    assert [problem.code for problem in error.value.problems] == [code]
     return str(error.value)
 
 
@@ -53,21 +55,23 @@ def test_a_judge_has_the_defaults_of_a_run_for_its_calls() -> None:
 def test_a_python_judge_has_calls_too_but_no_model() -> None:
     judge = read(judge={"python": "a:b", "timeout": "5s", "concurrency": 2, "retries": 1}).judge
     assert judge == Judge(python="a:b", timeout=Fraction(5), concurrency=2, retries=1)
-    assert "'model' belongs to a judge with a model" in refused(judge={"python": "a:b", "model": "m"})
+    assert "'model'" in refused("suite.misplaced-key", judge={"python": "a:b", "model": "m"})
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "code", "named"),
     [
-        ("concurrency", 0, "wanted auto, or a whole number from 1"),
-        ("timeout", 60, "wanted a time"),
-        ("timeout", "0s", "above 0"),
-        ("retries", -1, "wanted a whole number from 0"),
-        ("key", "sk-123", "write ${JUDGE_KEY} here"),
+        ("concurrency", 0, "suite.wrong-type", "found 0"),
+        ("timeout", 60, "suite.wrong-type", "found 60"),
+        ("timeout", "0s", "suite.wrong-type", "found '0s'"),
+        ("retries", -1, "suite.wrong-type", "found -1"),
+        ("key", "sk-123", "suite.key-in-file", "${JUDGE_KEY}"),
     ],
 )
-def test_settings_of_a_judge_that_cannot_be_are_refused(key: str, value: Any, said: str) -> None:
-    assert said in refused(judge={**MODEL, key: value})
+def test_settings_of_a_judge_that_cannot_be_are_refused(key: str, value: Any, code: str, named: str) -> None:
+    text = refused(code, judge={**MODEL, key: value})
+    assert text.startswith(f"judge.{key}: ")
+    assert named in text
 
 
 @pytest.mark.parametrize("number", [2, 3, 9])
@@ -79,16 +83,16 @@ def test_several_judges_are_read_in_their_order(number: int) -> None:
 
 @pytest.mark.parametrize("given", [[], judges(1), judges(10), MODEL, "m"])
 def test_several_judges_are_two_to_nine(given: Any) -> None:
-    assert "wanted a list of 2 to 9 judges" in refused(judges=given)
+    assert "2 to 9" in refused("suite.wrong-type", judges=given)
 
 
 def test_judge_and_judges_exclude_each_other() -> None:
-    assert "'judges' beside 'judge'" in refused(judge=MODEL, judges=judges(2))
+    assert "'judges' beside 'judge'" in refused("suite.conflict", judge=MODEL, judges=judges(2))
 
 
 def test_a_judge_that_is_listed_twice_would_vote_twice() -> None:
-    said = refused(judges=[MODEL, {**MODEL, "model": "n"}, {**MODEL, "timeout": "5s"}])
-    assert "judges[2]: this judge is listed twice" in said
+    said = refused("suite.listed-twice", judges=[MODEL, {**MODEL, "model": "n"}, {**MODEL, "timeout": "5s"}])
+    assert said.startswith("judges[2]: ")
     assert len(read(judges=[{**MODEL, "temperature": 0}, MODEL]).judges) == 2
 
 
@@ -107,7 +111,7 @@ def test_a_judge_that_is_listed_twice_would_vote_twice() -> None:
 def test_a_judge_at_the_same_address_is_the_same_however_it_is_written(first: str, second: str, format_: str) -> None:
     listed = [{**MODEL, "base_url": address, "format": format_} for address in (first, second)]
     other = {**MODEL, "base_url": "https://other/v1"}
-    assert "judges[1]: this judge is listed twice" in refused(judges=[*listed, other])
+    assert refused("suite.listed-twice", judges=[*listed, other]).startswith("judges[1]: ")
 
 
 def test_judges_at_different_addresses_are_different() -> None:
@@ -162,43 +166,49 @@ def test_a_canary_may_define_its_statement_and_be_a_whole_conversation() -> None
 
 
 @pytest.mark.parametrize(
-    ("canary", "said"),
+    ("canary", "code", "named"),
     [
-        ({"output": "x", "behaviors": {"kind": True}}, "a canary needs what was asked"),
-        ({"input": "x", "behaviors": {"kind": True}}, "a canary needs an answer"),
-        ({"input": "x", "output": "y"}, "a canary needs behaviors"),
-        ({**CANARY, "messages": []}, "'messages' beside 'input'"),
-        ({"messages": [{"role": "user", "content": "x"}], "behaviors": {"kind": True}}, "a canary needs an answer"),
-        ({"turns": ["x"], "output": "y", "behaviors": {"kind": True}}, "write the conversation as messages"),
-        ({**CANARY, "behaviour": {}}, "did you mean 'behaviors'?"),
-        ({**CANARY, "output": ""}, "found an empty text"),
-        ({**CANARY, "id": "a\x1b"}, "control character"),
-        ({**CANARY, "behaviors": {}}, "tests nothing"),
-        ({**CANARY, "behaviors": ["kind"]}, "wanted a mapping from names to true or false"),
-        ({**CANARY, "behaviors": {"kind": "yes"}}, "wanted true or false"),
-        ({**CANARY, "behaviors": {"kind": None}}, "wanted true or false"),
-        ({**CANARY, "behaviors": {"kidn": True}}, "did you mean 'kind'?"),
-        ({**CANARY, "behaviors": {"sings": True}}, "{judge: The reply …, observed: true}"),
-        ({**CANARY, "behaviors": {"refuses": True}}, "no judge alone recognizes the behavior 'refuses'"),
-        ({**CANARY, "behaviors": {"both": True}}, "no judge alone recognizes the behavior 'both'"),
-        ({**CANARY, "behaviors": {"own": {"judge": "It is."}}}, "wanted true or false"),
-        ({**CANARY, "behaviors": {"own": {"observed": True}}}, "wanted true, false or {judge:"),
-        ({**CANARY, "behaviors": {"own": {"judge": "", "observed": True}}}, "wanted a statement in plain words"),
-        ("an answer", "wanted an answer"),
+        ({"output": "x", "behaviors": {"kind": True}}, "suite.canary", "input"),
+        ({"input": "x", "behaviors": {"kind": True}}, "suite.canary", "output"),
+        ({"input": "x", "output": "y"}, "suite.canary", "behaviors"),
+        ({**CANARY, "messages": []}, "suite.canary", "'messages' beside 'input'"),
+        ({"messages": [{"role": "user", "content": "x"}], "behaviors": {"kind": True}}, "suite.canary", "output"),
+        ({"turns": ["x"], "output": "y", "behaviors": {"kind": True}}, "suite.canary", "'turns'"),
+        ({**CANARY, "behaviour": {}}, "suite.unknown-key", "'behaviors'"),
+        ({**CANARY, "output": ""}, "suite.wrong-type", "[0].output: "),
+        ({**CANARY, "id": "a\x1b"}, "suite.bad-id", r"'a\x1b'"),
+        ({**CANARY, "behaviors": {}}, "suite.canary", "[0].behaviors: "),
+        ({**CANARY, "behaviors": ["kind"]}, "suite.wrong-type", "[0].behaviors: "),
+        ({**CANARY, "behaviors": {"kind": "yes"}}, "suite.wrong-type", "behaviors.kind: found 'yes'"),
+        ({**CANARY, "behaviors": {"kind": None}}, "suite.wrong-type", "behaviors.kind: found null"),
+        ({**CANARY, "behaviors": {"kidn": True}}, "suite.undefined-behavior", "'kind'"),
+        ({**CANARY, "behaviors": {"sings": True}}, "suite.undefined-behavior", "'sings'"),
+        ({**CANARY, "behaviors": {"refuses": True}}, "suite.canary", "'refuses'"),
+        ({**CANARY, "behaviors": {"both": True}}, "suite.canary", "'both'"),
+        ({**CANARY, "behaviors": {"own": {"judge": "It is."}}}, "suite.wrong-type", "behaviors.own: found null"),
+        (
+            {**CANARY, "behaviors": {"own": {"observed": True}}},
+            "suite.wrong-type",
+            "behaviors.own: found a mapping (observed)",
+        ),
+        ({**CANARY, "behaviors": {"own": {"judge": "", "observed": True}}}, "suite.wrong-type", "own.judge: found ''"),
+        ("an answer", "suite.wrong-type", "'an answer'"),
     ],
 )
-def test_a_canary_that_tests_nothing_is_refused(canary: Any, said: str) -> None:
+def test_a_canary_that_tests_nothing_is_refused(canary: Any, code: str, named: str) -> None:
     behaviors = {"kind": KIND, "both": {"all": [KIND, "It is short."]}}
-    assert said in refused(behaviors=behaviors, canaries=[canary])
+    text = refused(code, behaviors=behaviors, canaries=[canary])
+    assert text.startswith("canaries[0]")
+    assert named in text
 
 
 @pytest.mark.parametrize("given", [[], {}, "x", None, [CANARY] * 1001])
 def test_canaries_are_a_list_of_bounded_length(given: Any) -> None:
-    assert "wanted a list of 1 to 1000 answers" in refused(canaries=given)
+    assert "1 to 1000" in refused("suite.wrong-type", canaries=given)
 
 
 def test_the_ids_of_canaries_differ() -> None:
-    assert "the canary 'canary-2' is listed twice" in refused(canaries=[{**CANARY, "id": "canary-2"}, CANARY])
+    assert "'canary-2'" in refused("suite.listed-twice", canaries=[{**CANARY, "id": "canary-2"}, CANARY])
 
 
 def test_a_problem_of_a_canary_has_its_line(tmp_path: Path) -> None:
@@ -213,14 +223,14 @@ scenarios: [{id: A, input: hi, answer: x}]
     with pytest.raises(InputError) as error:
         suite.read(tmp_path / "suite.yaml")
     (problem,) = error.value.problems
-    assert problem.line == 5
-    assert problem.message == "canaries[1].behaviors.knd: the behavior 'knd' is not defined"
+    assert (problem.line, problem.code) == (5, "suite.undefined-behavior")
+    assert problem.message.startswith("canaries[1].behaviors.knd: ")
 
 
 def test_canaries_without_a_judge_keep_a_suite_from_being_run() -> None:
     found = read(canaries=[CANARY], scenarios=[{"id": "A", "input": "hi", "answer": "x"}])
     (problem,) = suite.unmet_needs(found, {}, agent=False)
-    assert problem.message == "canaries test a judge, and no judge is configured"
+    assert problem.code == "judge.missing"
     assert suite.unmet_needs(found, {}, agent=False, judge=False) == ()
 
 
@@ -252,17 +262,17 @@ def test_a_statement_changes_the_digest_of_its_scenarios(keys: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "code", "named"),
     [
-        ("", "wanted a statement in plain words"),
-        ("refuses", "not one word"),
-        (" höflich ", "not one word"),
-        ("x " * 1001, "a judge reads at most 2000"),
-        ({"judge": "x " * 1001}, "a judge reads at most 2000"),
+        ("", "suite.wrong-type", "found ''"),
+        ("refuses", "suite.wrong-type", '{contains: "refuses"}'),
+        (" höflich ", "suite.wrong-type", '{contains: " höflich "}'),
+        ("x " * 1001, "suite.too-large", "2000"),
+        ({"judge": "x " * 1001}, "suite.too-large", "2000"),
     ],
 )
-def test_a_text_that_is_no_statement_is_refused(statement: Any, said: str) -> None:
-    assert said in refused(behaviors={"kind": statement})
+def test_a_text_that_is_no_statement_is_refused(statement: Any, code: str, named: str) -> None:
+    assert named in refused(code, behaviors={"kind": statement})
 
 
 @pytest.mark.parametrize("statement", ["Kind.", "回答很友善", {"judge": "kind"}, "x " * 1000])
@@ -275,7 +285,7 @@ def test_a_scenario_has_no_more_statements_than_a_judge_is_asked_at_once() -> No
         return [{**SCENARIO, "expected_behaviors": {f"b{i}": f"It has part {i}." for i in range(number)}}]
 
     assert len(statement_texts(read(scenarios=with_statements(MOST_STATEMENTS)))) == MOST_STATEMENTS
-    assert "A: 51 statements for a judge" in refused(scenarios=with_statements(MOST_STATEMENTS + 1))
+    assert refused("suite.too-large", scenarios=with_statements(MOST_STATEMENTS + 1)).startswith("A: 51 ")
     twice = [{**SCENARIO, "expected_behaviors": {f"b{i}": KIND for i in range(MOST_STATEMENTS + 1)}}]
     assert statement_texts(read(scenarios=twice)) == (KIND,)
 
@@ -295,7 +305,7 @@ def test_trials_are_counted_if_one_of_their_checks_is_a_statement() -> None:
 
 
 def test_no_scenario_has_a_column_that_says_how_it_was_judged() -> None:
-    assert "'judged' is a column that a run writes" in refused(scenarios=[{**SCENARIO, "judged": "x"}])
+    assert "'judged'" in refused("suite.bad-column", scenarios=[{**SCENARIO, "judged": "x"}])
 
 
 # --- in words --------------------------------------------------------------------------------
@@ -349,7 +359,7 @@ BAD = "{input: a, output: Go away., behaviors: {kind: false}}"
         (ONE + f"canaries: [{GOOD}]\n", "All of them are true, so a judge that always says so passes: add one that is"),
         (ONE + f"canaries: [{BAD}]\n", "All of them are false, so a judge that always says so passes: add one that is"),
         (ASKED + ONE, "This is the model under test"),
-        ("", "1 statement in 4 trials, and no judge is configured"),
+        ("", "1 statement in 4 trials, and no judge"),
     ],
 )
 def test_who_judges_what_is_said(tmp_path: Path, text: str, wanted: str) -> None:

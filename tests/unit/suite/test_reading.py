@@ -191,10 +191,12 @@ def test_every_kind_of_agent(tmp_path: Path, block: str, wanted: str | None) -> 
 def test_python_values_are_read_as_a_file_is() -> None:
     found = suite.read_values({"scenarios": [{"id": 1, "input": "a", "answer": {"number": 1.5}}]})
     assert list(found.scenarios) == ["1"]
-    with pytest.raises(InputError, match="checks nothing"):
+    with pytest.raises(InputError) as refused:
         suite.read_values([{"id": "A", "input": "x"}])
-    with pytest.raises(InputError, match="set in the suite"):
+    assert [problem.code for problem in refused.value.problems] == ["suite.no-check"]
+    with pytest.raises(InputError, match="found a set") as refused:
         suite.read_values([{"id": "A", "input": {"x"}}])
+    assert [problem.code for problem in refused.value.problems] == ["suite.wrong-type"]
 
 
 # --- what a run needs ------------------------------------------------------------------------
@@ -205,7 +207,8 @@ def test_what_a_run_still_needs_is_said_with_its_line(tmp_path: Path) -> None:
     found = read(tmp_path, text)
     assert suite.unmet_needs(found, {"AGENT_KEY": "k"}) == ()
     (problem,) = suite.unmet_needs(found, {})
-    assert (problem.line, problem.message) == (1, "agent.key: ${AGENT_KEY} is not set")
+    assert (problem.line, problem.code) == (1, "agent.variable-not-set")
+    assert problem.message.startswith("agent.key: ${AGENT_KEY} ")
     assert problem.excerpt is not None
 
 
@@ -213,7 +216,8 @@ def test_beside_a_judge_a_statement_needs_nothing_but_its_key(tmp_path: Path) ->
     found = read(tmp_path, LIBRARY)
     assert suite.unmet_needs(found, {"JUDGE_KEY": "k"}) == ()
     (problem,) = suite.unmet_needs(found, {})
-    assert problem.message == "judge.key: ${JUDGE_KEY} is not set"
+    assert problem.code == "agent.variable-not-set"
+    assert problem.message.startswith("judge.key: ${JUDGE_KEY} ")
     assert suite.unmet_needs(found, {}, judge=False) == ()
 
 
@@ -226,11 +230,11 @@ scenarios:
   - {id: C, answer: x}
 """
     found = suite.unmet_needs(read(tmp_path, text), {})
-    assert [(problem.line, problem.message.rpartition(": ")[2]) for problem in found] == [
-        (2, "the suite names no agent"),
-        (2, "this is a statement for a judge, and no judge is configured"),
-        (5, "this is a statement for a judge, and no judge is configured"),
-        (6, "there is nothing to ask the agent"),
+    assert [(problem.line, problem.code) for problem in found] == [
+        (2, "agent.missing"),
+        (2, "judge.missing"),
+        (5, "judge.missing"),
+        (6, "suite.no-question"),
     ]
     assert len(suite.unmet_needs(read(tmp_path, text), {}, agent=False)) == 3
     assert len(suite.unmet_needs(read(tmp_path, text), {}, agent=False, judge=False)) == 1

@@ -50,29 +50,32 @@ def test_statements_need_a_judge(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("item", "message"),
+    ("item", "codes", "named"),
     [
-        ({"id": 1, "prompt": "a", "expected_output": "A chart."}, "asserts nothing"),
-        (one(assertions=[]), "asserts nothing"),
-        (one(expectations=["Other."]), "'expectations' beside 'assertions'"),
-        (one(assertions="The axes are labeled."), "wanted a list of statements"),
-        (one(assertions=[{"text": "a", "passed": True}]), "wanted a statement"),
-        (one(assertions=[""]), "wanted a statement"),
-        (one(scorers=[]), "unknown key 'scorers'"),
-        ({"prompt": "a", "assertions": ["b"]}, "without an id"),
-        ({"id": 1, "assertions": ["b"]}, "without a prompt"),
-        (one(prompt=""), "empty text"),
-        (one(id=1.5), "wanted text or a whole number"),
-        ("Plot it.", "wanted an eval"),
-        ({}, "without a prompt"),
+        ({"id": 1, "prompt": "a", "expected_output": "A chart."}, "suite.no-check", "evals[0]: "),
+        (one(assertions=[]), "suite.no-check", "evals[0]: "),
+        (one(expectations=["Other."]), "suite.conflict", "evals[0]: 'expectations' beside 'assertions'"),
+        (one(assertions="The axes are labeled."), "suite.wrong-type", "evals[0].assertions: "),
+        (one(assertions=[{"text": "a", "passed": True}]), "suite.wrong-type", "evals[0].assertions[0]: "),
+        (one(assertions=[""]), "suite.wrong-type", "evals[0].assertions[0]: found ''"),
+        (one(scorers=[]), "suite.unknown-key", "'scorers'"),
+        ({"prompt": "a", "assertions": ["b"]}, "suite.bad-id", "evals[0]: "),
+        ({"id": 1, "assertions": ["b"]}, "suite.no-question", "evals[0]: "),
+        (one(prompt=""), "suite.wrong-type", "evals[0].prompt: "),
+        (one(id=1.5), "suite.bad-id", "evals[0].id: found 1.5"),
+        ("Plot it.", "suite.wrong-type", "evals[0]: found 'Plot it.'"),
+        ({}, "suite.no-question suite.bad-id", "evals[0]: "),
     ],
 )
-def test_an_eval_without_a_counterpart_is_named(tmp_path, item, message):
+def test_an_eval_without_a_counterpart_is_named(tmp_path, item, codes, named):
     with pytest.raises(InputError) as caught:
         read(tmp_path, item, one(id=2))
-    assert any(message in problem.message and "evals[0]" in problem.message for problem in caught.value.problems)
+    problems = caught.value.problems
+    assert [problem.code for problem in problems] == codes.split()
+    assert all(named in problem.message and "evals[0]" in problem.message for problem in problems)
 
 
 def test_keys_of_the_file_that_are_not_known_are_refused(tmp_path):
-    with pytest.raises(InputError, match="unknown key 'threshold'"):
+    with pytest.raises(InputError, match="'threshold'") as caught:
         read(tmp_path, one(), threshold=1)
+    assert [problem.code for problem in caught.value.problems] == ["suite.unknown-key"]

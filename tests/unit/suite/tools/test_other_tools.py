@@ -53,8 +53,9 @@ def test_a_suite_of_ours_says_nothing_about_tools(tmp_path):
 
 def test_a_slip_in_a_suite_of_ours_is_a_slip(tmp_path):
     (tmp_path / "suite.yaml").write_text("suite: mine\ntests: [{id: A, input: a, answer: b}]\n")
-    with pytest.raises(InputError, match="unknown key 'tests'"):
+    with pytest.raises(InputError, match="'tests'") as caught:
         suite.read(tmp_path / "suite.yaml")
+    assert [problem.code for problem in caught.value.problems] == ["suite.no-scenario", "suite.unknown-key"]
 
 
 # --- the same suite as a file of ours --------------------------------------------------------
@@ -124,10 +125,11 @@ def test_a_run_goes_on_without_the_files_and_notices_that_they_changed(tmp_path)
     (folder / "tests.csv").write_text("q,__description,__expected\nhi,A,contains: other\nho,B,contains: HO\n")
     changed = run(folder, "run", "--resume", "out")
     assert changed.exit == 2
-    assert "these scenarios have changed since the run began: A" in changed.err
+    assert changed.codes == ["run.suite-changed"]
+    assert ": A\n" in changed.err
     stale = run(folder, "check", "out", "--format", "json")
     assert stale.exit == 2
-    assert "graded by another version of the suite" in stale.problems
+    assert [problem["code"] for problem in stale.json["problems"]] == ["run.other-suite"]
     again = run(folder, "run", "--resume", "out", "--rerun-changed")
     assert again.exit == 1
     judged(run(folder, "check", "out", "--format", "json"), "fail")
@@ -165,7 +167,7 @@ def test_must_nots_are_read_as_the_tool_reads_them(tmp_path):
 def test_without_an_agent_nothing_is_run(tmp_path):
     done = run(project(tmp_path), "run", "promptfooconfig.yaml")
     assert done.exit == 2
-    assert "the suite names no agent" in done.err
+    assert done.codes == ["agent.missing"]
     assert "--agent python:module:function" in done.err
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from highbar import suite
 from highbar.checks.tree import AtMost
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.suite import Suite
 
 
@@ -19,10 +19,16 @@ def read(folder: Path, content: Any, name: str = "cases.json") -> Suite:
     return suite.read(folder / name)
 
 
-def problems(folder: Path, content: Any, name: str = "cases.json") -> list[tuple[str, str | None]]:
+def problems(folder: Path, content: Any, name: str = "cases.json") -> tuple[Problem, ...]:
     with pytest.raises(InputError) as caught:
         read(folder, content, name)
-    return [(problem.message, problem.hint) for problem in caught.value.problems]
+    return caught.value.problems
+
+
+def only_problem(folder: Path, content: Any, code: str) -> Problem:
+    (problem,) = problems(folder, content)
+    assert problem.code == code
+    return problem
 
 
 def case(**keys: Any) -> dict[str, Any]:
@@ -70,8 +76,9 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
     judged = {"LLMJudge": {"rubric": "It is kind.", "model": "openai:gpt-4o", "include_input": True}}
     read_ = read(tmp_path, dataset(case(), evaluators=[judged]))
     (problem,) = suite.unmet_needs(read_, {}, agent=False)
-    assert problem.message == "evaluators[0]: this is a statement for a judge, and no judge is configured"
-    assert problem.hint == "name one on the command line: --judge 'openai:MODEL@https://host/v1'"
+    assert problem.code == "judge.missing"
+    assert problem.message.startswith("evaluators[0]: ")
+    assert "--judge 'openai:MODEL@https://host/v1'" in (problem.hint or "")
     assert read_.rewritten is not None
     assert read_.rewritten.notes == ("the models that an LLMJudge names are not asked; the judge of the run is",)
 
@@ -101,61 +108,65 @@ def test_inputs_that_are_no_text_are_asked_as_json(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("evaluator", "message"),
+    ("evaluator", "code", "named"),
     [
-        ("IsInstance", "'IsInstance' has no counterpart"),
-        ({"HasMatchingSpan": {"query": {}}}, "'HasMatchingSpan' has no counterpart"),
-        ("MyEvaluator", "'MyEvaluator' has no counterpart"),
-        ({"Contains": 5}, "an answer is text"),
-        ({"Contains": {"value": "a", "case": True}}, "Contains has no argument 'case'"),
-        ({"Contains": ""}, "always holds"),
-        ({"Equals": {}}, "Equals without a value"),
-        ("MaxDuration", "MaxDuration wants a number"),
-        ({"MaxDuration": "fast"}, "MaxDuration wants a number"),
-        ("LLMJudge", "without a rubric"),
-        ({"LLMJudge": {"rubric": "Kind.", "assertion": False}}, "only gives a score"),
-        ({"LLMJudge": {"rubric": "Kind.", "assertion": True}}, "wanted an assertion such as {evaluation_name: kind}"),
-        ({"LLMJudge": {"rubric": "Kind.", "include_expected_output": True}}, "does not see the expected output"),
-        ({"a": 1, "b": 2}, "wanted an evaluator"),
-        (5, "wanted an evaluator"),
+        ("IsInstance", "suite.no-counterpart", "'IsInstance'"),
+        ({"HasMatchingSpan": {"query": {}}}, "suite.no-counterpart", "'HasMatchingSpan'"),
+        ("MyEvaluator", "suite.no-counterpart", "'MyEvaluator'"),
+        ({"Contains": 5}, "suite.wrong-type", "Contains"),
+        ({"Contains": {"value": "a", "case": True}}, "suite.unknown-key", "'case'"),
+        ({"Contains": ""}, "check.constant", ""),
+        ({"Equals": {}}, "suite.missing-key", "Equals"),
+        ("MaxDuration", "suite.wrong-type", "MaxDuration"),
+        ({"MaxDuration": "fast"}, "suite.wrong-type", "MaxDuration"),
+        ("LLMJudge", "suite.missing-key", "LLMJudge"),
+        ({"LLMJudge": {"rubric": "Kind.", "assertion": False}}, "suite.no-check", "LLMJudge"),
+        ({"LLMJudge": {"rubric": "Kind.", "assertion": True}}, "suite.wrong-type", "{evaluation_name: kind}"),
+        ({"LLMJudge": {"rubric": "Kind.", "include_expected_output": True}}, "suite.no-counterpart", ""),
+        ({"a": 1, "b": 2}, "suite.wrong-type", "found a mapping (a, b)"),
+        (5, "suite.wrong-type", "found 5"),
     ],
 )
-def test_an_evaluator_without_a_counterpart_is_named_once(tmp_path, evaluator, message):
+def test_an_evaluator_without_a_counterpart_is_named_once(tmp_path, evaluator, code, named):
     two = [case(), case(name="two")]
-    ((told, _),) = problems(tmp_path, dataset(*two, evaluators=[evaluator, "EqualsExpected"]))
-    assert told.startswith("evaluators[0]")
-    assert message in told
+    problem = only_problem(tmp_path, dataset(*two, evaluators=[evaluator, "EqualsExpected"]), code)
+    assert problem.message.startswith("evaluators[0]")
+    assert named in problem.message
 
 
 @pytest.mark.parametrize(
-    ("keys", "message"),
+    ("keys", "code", "named"),
     [
-        ({"expected_output": None}, "no evaluator judges this case"),
-        ({"inputs": None}, "nothing to ask"),
-        ({"inputs": " "}, "empty text"),
-        ({"input": "hi"}, "unknown key 'input'"),
-        ({"evaluators": "Equals"}, "wanted a list of evaluators"),
-        ({"metadata": {"category": "happy_pth"}}, "is nearly the category"),
+        ({"expected_output": None}, "suite.no-check", "cases[0]: "),
+        ({"inputs": None}, "suite.no-question", "cases[0]: "),
+        ({"inputs": " "}, "suite.wrong-type", "cases[0].inputs: "),
+        ({"input": "hi"}, "suite.unknown-key", "'input'"),
+        ({"evaluators": "Equals"}, "suite.wrong-type", "cases[0].evaluators: found 'Equals'"),
+        ({"metadata": {"category": "happy_pth"}}, "suite.misspelled", "'happy_pth'"),
     ],
 )
-def test_a_case_without_a_counterpart_is_named(tmp_path, keys, message):
-    assert any(message in told and "cases[0]" in told for told, _ in problems(tmp_path, dataset(case(**keys))))
+def test_a_case_without_a_counterpart_is_named(tmp_path, keys, code, named):
+    problem = only_problem(tmp_path, dataset(case(**keys)), code)
+    assert problem.message.startswith("cases[0]")
+    assert named in problem.message
 
 
 def test_an_empty_case_is_not_left_out(tmp_path):
-    (told, *_) = [text for text, _ in problems(tmp_path, dataset(case(), {}))]
-    assert told == "cases[1]: a case without inputs: there is nothing to ask"
+    first, *_ = problems(tmp_path, dataset(case(), {}))
+    assert first.code == "suite.no-question"
+    assert first.message.startswith("cases[1]: ")
 
 
 def test_names_that_are_there_twice_are_refused(tmp_path):
-    ((told, _),) = problems(tmp_path, dataset(case(), case(inputs="other")))
-    assert "the scenario 'one' is listed twice" in told
+    problem = only_problem(tmp_path, dataset(case(), case(inputs="other")), "suite.listed-twice")
+    assert "'one'" in problem.message
 
 
 def test_a_report_is_no_dataset(tmp_path):
-    ((told, hint),) = problems(tmp_path, {"name": "x", "cases": [{"name": "a"}], "failures": []})
-    assert told == "failures: this is a report of pydantic-evals, not a dataset"
-    assert hint == "check it as results: highbar check FILE"
+    report = {"name": "x", "cases": [{"name": "a"}], "failures": []}
+    problem = only_problem(tmp_path, report, "import.other-file")
+    assert problem.message.startswith("failures: ")
+    assert "highbar check FILE" in (problem.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -164,6 +175,7 @@ def test_a_report_is_no_dataset(tmp_path):
 )
 def test_a_scalar_that_yaml_1_1_reads_otherwise_must_be_quoted(tmp_path, written, kind):
     text = "cases: [{{name: a, inputs: hi, expected_output: {}}}]\nevaluators: [EqualsExpected]\n"
-    found = problems(tmp_path, text.format(written), "cases.yaml")
-    assert found[0][0] == f"pydantic-evals reads the unquoted '{written}' as {kind}"
+    first, *_ = problems(tmp_path, text.format(written), "cases.yaml")
+    assert first.code == "yaml.unquoted"
+    assert f"'{written}' as {kind}" in first.message
     assert read(tmp_path, text.format(f"'{written}'"), "cases.yaml").scenarios
