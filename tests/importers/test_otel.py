@@ -12,7 +12,7 @@ import pytest
 import highbar
 from highbar.model.judging import ScorerDemand
 from tests.commandline import check, judged, refused
-from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
+from tests.importers.imported import FIXTURES, imported, problems_of, recognized, samples, totals, written
 
 LOGS = FIXTURES / "otel" / "logs.jsonl"
 TRACES = FIXTURES / "otel" / "traces.jsonl"
@@ -158,23 +158,33 @@ def test_attributes_of_every_kind_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "message"),
+    ("record", "code", "named"),
     [
-        ({"name": "agent"}, "found no traceId and spanId, wanted both"),
-        ({"traceId": "t", "spanId": "s", "attributes": [3]}, "attributes: found 3, wanted a key and a value"),
-        ({"traceId": "t", "spanId": "s", "attributes": [{"key": "k", "value": 3}]}, "wanted a value like {stringValue"),
-        ({"traceId": 7, "spanId": "s"}, "traceId: found 7, wanted text"),
+        ({"name": "agent"}, "import.missing-value", "traceId"),
+        ({"traceId": "t", "spanId": "s", "attributes": [3]}, "import.wrong-value", "attributes: found 3"),
+        (
+            {"traceId": "t", "spanId": "s", "attributes": [{"key": "k", "value": 3}]},
+            "import.wrong-value",
+            "stringValue",
+        ),
+        ({"traceId": 7, "spanId": "s"}, "import.wrong-value", "traceId: found 7"),
     ],
 )
-def test_what_is_no_span_is_refused_with_its_place(tmp_path: Path, record: dict[str, object], message: str) -> None:
-    assert message in refusal("otel", written(tmp_path, "run.json", traces([record])))
+def test_what_is_no_span_is_refused_with_its_place(
+    tmp_path: Path, record: dict[str, object], code: str, named: str
+) -> None:
+    (found,) = problems_of("otel", written(tmp_path, "run.json", traces([record])))
+    assert found.code == code
+    assert found.message.startswith("line 1: resourceSpans[0]: scopeSpans[0]: spans[0]: ")
+    assert named in found.message
 
 
 def test_a_span_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
     agent = {"attributes": attributes({"gen_ai.operation.name": "invoke_agent"})}
     odd = {**span("s1"), **agent, "startTimeUnixNano": 9, "endTimeUnixNano": 3}
     document = traces([odd]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
-    assert "ends before it starts" in refusal("otel", written(tmp_path, "run.json", document))
+    (found,) = problems_of("otel", written(tmp_path, "run.json", document))
+    assert (found.code, "spans[0]" in found.message, "9, 3" in found.message) == ("import.contradiction", True, True)
 
 
 @pytest.mark.parametrize("value", [{"doubleValue": "NaN"}, {"doubleValue": "Infinity"}, {}, {"stringValue": "high"}])
@@ -208,15 +218,17 @@ def test_agent_spans_that_nothing_judged_are_rows_and_those_inside_them_are_not(
 def test_real_files_have_a_row_for_every_agent_run_or_are_refused(path: Path) -> None:
     assert recognized(path) == "otel"
     expected = {
-        "pydantic-ai-2.62.0_traces": "nothing in this file declares who judges",
-        "evaluation.result_logs": "what it judges cannot be told",
-        "examples__events": "there is no gen_ai.evaluation.result event",
-        "proto__examples__trace": "there is no gen_ai.evaluation.result event",
-        "otlp-json-examples__trace": "this is not OTLP JSON: found 'resource_spans'",
-        "metrics": "these are OTLP metrics",
+        "pydantic-ai-2.62.0_traces": ("judge.undeclared", "gen_ai.evaluation.result"),
+        "evaluation.result_logs": ("import.missing-value", "logRecords[0]"),
+        "examples__events": ("results.empty", "gen_ai.evaluation.result"),
+        "proto__examples__trace": ("results.empty", "gen_ai.evaluation.result"),
+        "otlp-json-examples__trace": ("import.other-file", "'resource_spans'"),
+        "metrics": ("import.other-file", "OTLP metrics"),
     }
-    found = next(value for name, value in expected.items() if name in path.name)
-    assert found in refusal("otel", path)
+    code, named = next(value for name, value in expected.items() if name in path.name)
+    (found,) = problems_of("otel", path)
+    assert found.code == code
+    assert named in found.message
 
 
 def attributes(values: dict[str, object]) -> list[dict[str, object]]:
@@ -256,9 +268,10 @@ def test_the_same_attribute_or_span_twice_is_refused(tmp_path: Path) -> None:
     twice["attributes"] += attributes({"gen_ai.evaluation.score.label": "pass"})
     document = traces([span("s1")]) | logs([twice])
     done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
-    refused(done, "the attribute 'gen_ai.evaluation.score.label' occurs twice")
+    refused(done, "logRecords[0]", "'gen_ai.evaluation.score.label'", code="import.duplicate")
     document = traces([span("s1"), span("S1")]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
-    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "t1/s1 occurs twice")
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    refused(done, "spans[1]", "t1/s1", code="import.duplicate")
 
 
 JUDGED = {
@@ -285,7 +298,7 @@ JUDGED = {
 def test_a_key_twice_is_refused_in_a_span_that_says_nothing_of_the_run(tmp_path: Path, twice: str, spaces: str) -> None:
     inner = json.dumps(traces([JUDGED, {**span("s2", "s1", "tool"), "here": 0}]), separators=(",", ":"))
     text = inner.replace('"here":0', twice).replace(",", f",{spaces}")
-    refused(check(tmp_path, text.encode(), RULES, name="run.jsonl"), "duplicate key")
+    refused(check(tmp_path, text.encode(), RULES, name="run.jsonl"), line=1, code="import.duplicate")
 
 
 @pytest.mark.parametrize("number", ["1e7", "1E+7", "10000000.0", "-0", '"NaN"', "null"])
@@ -300,7 +313,7 @@ def test_spans_read_alike_however_their_numbers_and_texts_are_spelled(tmp_path: 
 def test_a_span_without_an_id_is_refused_even_if_it_says_nothing_of_the_run(tmp_path: Path, name_of: str) -> None:
     document = traces([JUDGED, {**span("s2", "s1", "tool"), "spanId": name_of}])
     done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.jsonl")
-    refused(done, "spans[1]: found no traceId and spanId, wanted both")
+    refused(done, "spans[1]", "traceId", "spanId", code="import.missing-value")
 
 
 @pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR", "status_code_error", "ERROR", "Error"])
@@ -317,13 +330,14 @@ def test_a_status_is_an_error_by_its_number_or_its_name(tmp_path: Path, code: ob
 def test_a_status_that_is_none_is_refused(tmp_path: Path, code: object, found: str) -> None:
     document = traces([{**span("s1"), "status": {"code": code}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
     done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
-    refused(done, f"code: found {found}, wanted 0, 1 or 2 (unset, ok or error)")
+    refused(done, f"spans[0]: status: code: found {found},", code="import.wrong-value")
 
 
 @pytest.mark.parametrize("status", [False, 0, "", [], "ERROR"])
 def test_a_status_that_is_no_object_is_refused(tmp_path: Path, status: object) -> None:
     document = traces([{**span("s1"), "status": status}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
-    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "status: found", "wanted an object")
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    refused(done, "spans[0]: status: found", code="import.wrong-value")
 
 
 def test_an_error_of_the_agent_around_a_judged_span_is_the_runs(tmp_path: Path) -> None:
@@ -342,7 +356,12 @@ def test_a_label_that_is_no_verdict_beside_ones_that_are_leaves_the_run_undecide
 
 def test_a_file_whose_labels_are_no_verdicts_is_refused_with_its_evaluators(tmp_path: Path) -> None:
     records = [evaluation("Tone", "warm", "a"), evaluation("Tone", "cold", "b")]
-    refused(check(tmp_path, json.dumps(logs(records)).encode(), RULES, name="run.json"), "'Tone'", "judged_by")
+    refused(
+        check(tmp_path, json.dumps(logs(records)).encode(), RULES, name="run.json"),
+        "'Tone'",
+        "judged_by",
+        code="judge.undeclared",
+    )
 
 
 def test_an_evaluation_without_its_name_of_an_event_is_one_all_the_same(tmp_path: Path) -> None:
@@ -378,7 +397,7 @@ def test_an_evaluation_whose_name_is_in_another_case_is_refused(tmp_path: Path, 
     else:
         spans.append({**span("s3", parent="s2", name=name), "attributes": found})
     done = check(tmp_path, json.dumps(traces(spans) | logs(records)).encode(), RULES, name="run.json")
-    refused(done, f"found the name {name!r}, wanted gen_ai.evaluation.result")
+    refused(done, f"{name!r}, wanted gen_ai.evaluation.result", code="import.wrong-value")
 
 
 @pytest.mark.parametrize("policy", [RULES, {**RULES, "judged_by": {"otel": {"scorer": "Judge"}}}])
@@ -396,10 +415,11 @@ def test_evaluations_and_spans_in_separate_files_are_refused_with_how_to_join_th
     refused(
         done,
         "traces.jsonl",
-        "it has spans and no gen_ai.evaluation.result event",
-        "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl",
+        "gen_ai.evaluation.result",
+        "cat logs.jsonl traces.jsonl > run.jsonl",
+        code="judge.undeclared",
     )
-    assert "run the tool with a scorer" not in done.problems
+    assert "scorer" not in done.problems
     judged(check(tmp_path, b"".join(lines.values()), policy, name="run.jsonl"), "fail")
 
 
@@ -448,4 +468,4 @@ def test_a_file_with_no_evaluation_but_under_other_names_is_refused_with_them(
     document = under_another_name(form, name)
     del document["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
     done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
-    refused(done, "is no gen_ai.evaluation.result event", repr(name), "emit evaluations as gen_ai.evaluation.result")
+    refused(done, repr(name), "gen_ai.evaluation.result", code="judge.undeclared")

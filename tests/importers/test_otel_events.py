@@ -57,8 +57,8 @@ def test_what_is_not_known_is_undecided(case: str, why: str) -> None:
 
 def test_a_run_whose_span_is_not_in_the_file_is_a_row_and_that_is_said() -> None:
     report = imported("otel", RUN, judged_by=JUDGE)[1]
-    told = "1 run that was judged has no span in this file: if it crashed, and how long it took, is not known"
-    assert told in report.warnings
+    (told,) = (warning for warning in report.warnings if "no span" in warning)
+    assert told.startswith("1 run ")
 
 
 # --- what an exporter dropped ------------------------------------------------------------------
