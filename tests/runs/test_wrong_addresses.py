@@ -20,11 +20,11 @@ from tests.runs.projects import Project, scenarios
 
 YES = faulty.answers("yes")
 NO_NAME = "http://no-such-host.invalid/v1"
-RESOLVED = "the name of the host could not be resolved"
-CERTIFICATE = "the certificate of the host was not accepted"
-NO_TLS = "no connection: TLS failed"
-NEEDS_TLS = "this port speaks TLS, so the address begins with https://"
-NOT_HTTP = "the reply is not HTTP"
+RESOLVED = "resolved"
+CERTIFICATE = "certificate"
+NO_TLS = "TLS failed"
+NEEDS_TLS = "speaks TLS"
+NOT_HTTP = "not HTTP"
 QUOTA = b'{"error": {"message": "You exceeded your quota", "type": "x", "code": "insufficient_quota"}}'
 
 
@@ -35,7 +35,7 @@ def project_at(address: str, folder: Path, **run: Any) -> Project:
 def refused_at(address: str, folder: Path, reason: str) -> None:
     """The run ends at once, and nothing of it counts."""
     project = project_at(address, folder)
-    refused(project.run(), f"the first trials were all refused: {reason}", "check the address and the key")
+    refused(project.run(), reason, code="agent.refused")
     assert project.done() == (0, 0, 20)
 
 
@@ -47,9 +47,9 @@ def test_a_wrong_address_of_the_suite_is_corrected_and_the_run_begins_again(tmp_
     """The folder keeps the address, so that going on would call the wrong one again."""
     project = project_at(f"http://127.0.0.1:{faulty.closed_port()}/v1", tmp_path)
     done = project.run()
-    again = "begin again with a new folder: highbar run suite.json --output out-2; else go on: highbar run --resume out"
-    refused(done, f"this folder keeps both, so if one is wrong {again}")
-    refused(project.run("--limit", "9", name="part"), "--output part-2, with the other options that you gave")
+    refused(done, "highbar run suite.json --output out-2;", "highbar run --resume out", code="agent.refused")
+    part = project.run("--limit", "9", name="part")
+    refused(part, "--output part-2, with the other options", "--resume part", code="agent.refused")
     with serving([YES]) as server:
         project.write_suite({"http": server.address, "format": "openai"}, scenarios(20))
         judged(project.run(name="out-2"), "pass")
@@ -58,20 +58,18 @@ def test_a_wrong_address_of_the_suite_is_corrected_and_the_run_begins_again(tmp_
 def test_a_wrong_address_of_the_environment_is_corrected_and_the_run_goes_on(tmp_path: Path) -> None:
     project = Project(tmp_path, {"http": "${AGENT}", "format": "openai"}, scenarios(20))
     done = project.run(environment={"AGENT": f"http://127.0.0.1:{faulty.closed_port()}/v1"})
-    refused(done, "check the address and the key; correct ${AGENT}, then go on: highbar run --resume out")
+    refused(done, "${AGENT}", "highbar run --resume out", code="agent.refused")
+    assert "--output" not in done.problems
     with serving([YES]) as server:
         judged(project.resume(environment={"AGENT": server.address}), "pass")
     project.write_suite({"http": "http://no-such-host.invalid/v1", "format": "openai", "key": "${KEY}"}, scenarios(20))
     done = project.run(name="keyed", environment={"KEY": "x"})
-    refused(
-        done,
-        "correct ${KEY}, then go on: highbar run --resume keyed; for another address begin again with a new folder",
-    )
+    refused(done, "${KEY}", "highbar run --resume keyed;", "--output keyed-2", code="agent.refused")
 
 
 def test_a_certificate_that_is_not_accepted(tmp_path: Path) -> None:
     with serving([YES], faulty.self_signed(tmp_path)) as server:
-        refused_at(f"https://127.0.0.1:{server.port}/v1", tmp_path, f"no connection: {CERTIFICATE}")
+        refused_at(f"https://127.0.0.1:{server.port}/v1", tmp_path, CERTIFICATE)
         assert not server.calls
 
 
@@ -214,30 +212,31 @@ def judged_at(folder: Path, base_url: str) -> Run:
 
 
 def test_a_judge_whose_name_does_not_resolve(tmp_path: Path) -> None:
-    refused(judged_at(tmp_path, NO_NAME), f"the judge refused: {RESOLVED}", "check the judge's address and key")
+    refused(judged_at(tmp_path, NO_NAME), RESOLVED, "--resume out", code="judge.refused")
 
 
 def test_a_judge_at_which_nobody_listens(tmp_path: Path) -> None:
-    refused(judged_at(tmp_path, f"http://127.0.0.1:{faulty.closed_port()}/v1"), "the judge refused: connection refused")
+    done = judged_at(tmp_path, f"http://127.0.0.1:{faulty.closed_port()}/v1")
+    refused(done, "connection refused", code="judge.refused")
 
 
 def test_a_judge_whose_certificate_is_not_accepted(tmp_path: Path) -> None:
     with serving([YES], faulty.self_signed(tmp_path)) as server:
-        refused(judged_at(tmp_path, f"https://127.0.0.1:{server.port}/v1"), CERTIFICATE)
+        refused(judged_at(tmp_path, f"https://127.0.0.1:{server.port}/v1"), CERTIFICATE, code="judge.refused")
 
 
 def test_plain_http_to_a_judge_that_speaks_tls(tmp_path: Path) -> None:
     with serving([YES], faulty.self_signed(tmp_path)) as server:
-        refused(judged_at(tmp_path, f"http://127.0.0.1:{server.port}/v1"), NEEDS_TLS)
+        refused(judged_at(tmp_path, f"http://127.0.0.1:{server.port}/v1"), NEEDS_TLS, code="judge.refused")
 
 
 def test_tls_to_a_judge_that_does_not_speak_it(tmp_path: Path) -> None:
     with serving([YES]) as server:
-        refused(judged_at(tmp_path, f"https://127.0.0.1:{server.port}/v1"), NO_TLS)
+        refused(judged_at(tmp_path, f"https://127.0.0.1:{server.port}/v1"), NO_TLS, code="judge.refused")
 
 
 def test_a_judge_whose_key_has_no_quota(tmp_path: Path) -> None:
     with serving([faulty.sends(QUOTA, 429)]) as server:
         done = judged_at(tmp_path, f"http://127.0.0.1:{server.port}/v1")
-        refused(done, "the judge refused: HTTP 429 Too Many Requests: insufficient_quota")
+        refused(done, "HTTP 429 Too Many Requests: insufficient_quota", code="judge.refused")
         assert len(server.calls) <= 5 + 4, "five calls, and those that were under way"
