@@ -98,10 +98,12 @@ def test_what_is_left_out_is_said(folder):
 
 def test_a_history_without_runs_is_refused(folder):
     (folder / "history").mkdir()
-    with pytest.raises(InputError, match="it is empty"):
+    with pytest.raises(InputError) as empty:
         raised(folder)
-    with pytest.raises(InputError, match="no history to read"):
+    assert [problem.code for problem in empty.value.problems] == ["history.not-poolable"]
+    with pytest.raises(InputError) as missing:
         ratchet(folder / "highbar.yaml", write=False, history="nowhere")
+    assert [(problem.code, problem.file) for problem in missing.value.problems] == [("history.missing", "nowhere")]
 
 
 def test_the_command_says_which_runs_were_pooled(folder):
@@ -117,8 +119,9 @@ def test_the_command_says_which_runs_were_pooled(folder):
 @pytest.mark.parametrize("option", [["--baseline", "x.json"], ["--rule", "step"]])
 def test_a_history_does_not_go_with_a_baseline_or_a_step(folder, option):
     done = run(folder, "baseline", "ratchet", "--history", "history", *option)
-    assert done.exit == 2
-    assert "--history does not go with" in done.err
+    assert (done.exit, done.codes) == (2, ["option.conflict"])
+    assert "--history" in done.err
+    assert option[0] in done.err
 
 
 @pytest.mark.parametrize("judge", ["strict", "model: strict"])
@@ -126,7 +129,7 @@ def test_runs_that_were_scored_in_another_way_are_said_whoever_judged(folder, ju
     rows = [json.dumps({"id": f"S{n}", "passed": True, "judge": judge}) for n in range(30)]
     (folder / "run.jsonl").write_text("\n".join(rows))
     assert run(folder, "history", "add", "run.jsonl").exit == 0
-    words = "these runs were scored in another way"
+    words = "another way"
     assert words not in " ".join(raised(folder)[0].notes)
     (folder / "highbar.yaml").write_text(f"{POLICY}pass_score: 50%\n")
     assert words in " ".join(raised(folder)[0].notes)

@@ -231,15 +231,18 @@ def test_two_runs_are_judged_by_both_bars(here):
 
 def test_an_interrupted_run_is_refused_before_it_is_graded(here):
     made(here, STRICT, LOOSE, how="interrupted")
-    with pytest.raises(InputError, match="interrupted"):
+    with pytest.raises(InputError, match="interrupted") as caught:
         at_ref.check_against_ref(JOB, "main")
+    assert [(problem.code, problem.file) for problem in caught.value.problems] == [("run.unfinished", "runs/one")]
 
 
 def test_results_that_changed_are_refused_here_too(here):
     path = made(here, STRICT, LOOSE)
     (path / "results.jsonl").write_text('{"id": "HOURS", "trial": 1, "passed": true}\n')
-    with pytest.raises(InputError, match="changed since the run ended"):
+    with pytest.raises(InputError) as caught:
         at_ref.check_against_ref(JOB, "main")
+    found = [(problem.code, problem.file) for problem in caught.value.problems]
+    assert found == [("run.results-changed", "runs/one/results.jsonl")]
 
 
 def test_what_the_run_says_of_itself_stays(here):
