@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.labeling.drawing import Drawing, RunToLabel, chosen_trials, draw, judged_run, shares
 from highbar.labeling.rows import scored_columns
 from highbar.load.judged_rows import stratum_of
@@ -164,31 +164,39 @@ def test_trials_without_a_judgment_are_not_drawn(tmp_path: Path) -> None:
     assert {t.id for t in draw(_run(tmp_path, rows), 60, 0).trials} == {"S1", "S3"}
 
 
+def _refused(folder: Path, rows: list[dict[str, Any]]) -> Problem:
+    with pytest.raises(InputError) as caught:
+        _run(folder, rows)
+    (problem,) = caught.value.problems
+    assert problem.file == "results.jsonl"
+    return problem
+
+
 def test_results_without_a_judgment_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to label: no trial of these results was judged"):
-        _run(tmp_path, [{"id": "S1", "passed": True}])
+    assert _refused(tmp_path, [{"id": "S1", "passed": True}]).code == "label.nothing-judged"
 
 
 def test_results_of_several_judges_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="of several judges"):
-        _run(tmp_path, [judged_row("S1"), judged_row("S2", judge="other-model #0123456789ab")])
+    found = _refused(tmp_path, [judged_row("S1"), judged_row("S2", judge="other-model #0123456789ab")])
+    assert found.code == "judge.several"
+    assert "some-model #0123456789ab, other-model #0123456789ab" in found.message
 
 
 def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="two rows are of the same trial: S1, trial 2"):
-        _run(tmp_path, [judged_row("S1", 2), judged_row("S1", 2)])
+    found = _refused(tmp_path, [judged_row("S1", 2), judged_row("S1", 2)])
+    assert (found.code, "S1, trial 2" in found.message) == ("results.duplicate-trial", True)
 
 
 @pytest.mark.parametrize(
-    ("judged", "message"),
+    ("judged", "found"),
     [
-        ([], "judged: found a list, wanted an object"),
-        ("{", "judged: found text that is not JSON"),
-        ({"digest": "x"}, "judged: digest: found 'x', wanted 64 hexadecimal digits"),
-        ({**judged_row("S1")["judged"], "statements": {}}, "judged: statements: found no statement"),
+        ([], "judged: found a list,"),
+        ("{", "judged: found text "),
+        ({"digest": "x"}, "judged: digest: found 'x',"),
+        ({**judged_row("S1")["judged"], "statements": {}}, "judged: statements: found no "),
     ],
 )
-def test_a_damaged_judgment_is_refused_with_its_trial(tmp_path: Path, judged: object, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        _run(tmp_path, [judged_row("S1", judged=judged)])
-    assert f"results.jsonl: S1, trial 1: {message}" in str(caught.value)
+def test_a_damaged_judgment_is_refused_with_its_trial(tmp_path: Path, judged: object, found: str) -> None:
+    problem = _refused(tmp_path, [judged_row("S1", judged=judged)])
+    assert problem.code == "row.wrong-type"
+    assert problem.message.startswith(f"S1, trial 1: {found}")
