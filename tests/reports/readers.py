@@ -166,7 +166,8 @@ def _text_rules(lines: list[str]) -> dict[str, Rule]:
         elif re.match(r"\s{3,}value\s", line):
             at = line.index("value")
         elif re.match(r"  \S.*\S  ", line):
-            value = re.match(r"[-$]?\d.*?(?=  |$)", line[at:])
+            # A rule about scenarios has no value: its reason stands there, which may begin with their number.
+            value = re.match(r"(?!\d+ scenarios? passed)[-$]?\d.*?(?=  |$)", line[at:])
             rule = Rule(frozenset({"pass"}), None, Shown(value[0]) if value else None)
     return rules
 
