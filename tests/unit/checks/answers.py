@@ -43,7 +43,3 @@ def faults(value: Any, **options: Any) -> tuple[ValueProblem, ...]:
     reading = checks.read(value, **options)
     assert (reading.check is None) == bool(reading.problems)
     return reading.problems
-
-
-def problems(value: Any, **options: Any) -> list[tuple[tuple[str | int, ...], str, str | None]]:
-    return [(problem.path, problem.text, problem.hint) for problem in faults(value, **options)]
