@@ -3,7 +3,7 @@
 import pytest
 
 from highbar.checks import GLOSSARY
-from tests.unit.checks.answers import observed, problems
+from tests.unit.checks.answers import faults, observed
 
 
 @pytest.mark.parametrize("name", GLOSSARY)
