@@ -97,7 +97,8 @@ def run(
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("GITHUB_", "GITLAB_", "CI_", "HIGHBAR_"))
+        # Workers of pytest-xdist have LINES and COLUMNS, and a single process has not: reports would differ.
+        if not name.startswith(("GITHUB_", "GITLAB_", "CI_", "HIGHBAR_")) and name not in ("LINES", "COLUMNS")
     }
     wanted = {**inherited, "PYTHONUTF8": "1", **(environment or {})}
     if process or any(name.startswith("PYTHON") for name in environment or {}):
