@@ -206,6 +206,7 @@ def test_several_trials_are_shown_one_by_one(tmp_path: Path, open_page: Open) ->
 def test_a_refusal_is_a_page_that_no_verdict_has(tmp_path: Path, open_page: Open) -> None:
     done = check(tmp_path, [{"id": "A", "pased": True}], None, "--output", "report.html")
     assert done.exit == 2
+    assert [problem["code"] for problem in done.json["problems"]] == ["results.unknown-name"]
     visit = open_page(tmp_path / "report.html")
     expect(visit.page.locator("h1")).to_contain_text("NO VERDICT")
     expect(visit.page.locator("li")).to_contain_text("unknown column 'pased'")
