@@ -46,8 +46,9 @@ def test_l1_r05_what_spark_leaves_out_is_refused(folder: Path) -> None:
     (folder / "out" / "inner").mkdir(parents=True)
     (folder / "out" / "a.jsonl").write_text(ROW % ("a", "x"), "utf-8")
     (folder / "out" / "inner" / "gone.jsonl").symlink_to(folder / "nowhere.jsonl")
-    with pytest.raises(highbar.InputError, match=r"gone\.jsonl"):
+    with pytest.raises(highbar.InputError, match=r"gone\.jsonl") as refused:
         check(Job((str(folder / "out"),), policy=POLICY, engine=choose_engine("spark"), input_format="jsonl"))
+    assert [problem.code for problem in refused.value.problems] == ["file.broken-link"]
 
 
 def test_l1_r26_an_empty_shard_is_refused(folder: Path) -> None:
@@ -56,8 +57,11 @@ def test_l1_r26_an_empty_shard_is_refused(folder: Path) -> None:
     parquet.write_table(table, folder / "out.parquet" / "0.parquet")
     assert judged(folder / "out.parquet") == 1
     parquet.write_table(table.slice(0, 0), folder / "out.parquet" / "1.parquet")
-    with pytest.raises(highbar.InputError, match="this file holds no row"):
+    with pytest.raises(highbar.InputError) as refused:
         judged(folder / "out.parquet")
+    (problem,) = refused.value.problems
+    assert problem.code == "results.empty"
+    assert str(problem.file).endswith("1.parquet")
 
 
 def test_l1_another_number_of_results_than_the_files_hold_is_refused(
@@ -66,8 +70,9 @@ def test_l1_another_number_of_results_than_the_files_hold_is_refused(
     path = folder / "r.jsonl"
     path.write_text(ROW % ("a", "x") + ROW % ("b", "x"), "utf-8")
     monkeypatch.setattr(accounts.counting, "COUNT_BY_FORMAT", {"jsonl": lambda blocks: 1 + len(list(blocks)) * 2})
-    with pytest.raises(highbar.InputError, match="hold 3 results, and 2 were read"):
+    with pytest.raises(highbar.InputError, match="3 results, and 2 ") as refused:
         judged(path)
+    assert [problem.code for problem in refused.value.problems] == ["results.other-count"]
 
 
 def test_l1_files_that_are_elsewhere_are_counted_by_a_second_query(
@@ -78,5 +83,6 @@ def test_l1_files_that_are_elsewhere_are_counted_by_a_second_query(
     monkeypatch.setattr(spark_files.os.path, "isfile", lambda _: False)
     assert judged(path) == 3
     monkeypatch.setattr(SparkEngine, "count", lambda _: 4)
-    with pytest.raises(highbar.InputError, match="a second count finds 4 results, and 3 were read"):
+    with pytest.raises(highbar.InputError, match="4 results, and 3 ") as refused:
         judged(path)
+    assert [problem.code for problem in refused.value.problems] == ["results.other-count"]
