@@ -64,17 +64,19 @@ def test_warnings_of_an_import_are_in_the_verdict(tmp_path):
 
 
 def test_the_same_log_twice_counts_once_or_not_at_all(tmp_path):
-    assert "named twice" in judged(tmp_path, "50%", LOG, LOG).err
+    assert judged(tmp_path, "50%", LOG, LOG).codes == ["file.twice"]
     (tmp_path / "copy.eval").write_bytes(LOG.read_bytes())
     done = judged(tmp_path, "50%", LOG, "copy.eval")
     assert done.exit == 2
-    assert "has 2 results for trial 1" in done.err
+    assert done.codes == ["results.duplicate-trial"] * 12
+    assert "copy.eval:1\n" in done.err
 
 
 def test_a_refused_log_is_named_and_leaves_with_2(tmp_path):
     done = judged(tmp_path, "50%", FIXTURES / "inspect" / "halted.eval")
     assert done.exit == 2
-    assert "halted.eval: 6 of 12 planned samples have no result" in done.err
+    assert done.codes == ["import.incomplete"]
+    assert "halted.eval: 6 of 12 " in done.err
     done = judged(tmp_path, "50%", FIXTURES / "inspect" / "halted.eval", "--format", "json")
     assert done.json["verdict"] is None
 
@@ -85,8 +87,9 @@ def test_a_row_that_the_engine_refuses_is_named_by_its_number_not_by_a_line(tmp_
     )
     done = judged(tmp_path, "1%", written(tmp_path, "r.json", text))
     assert done.exit == 2
-    assert "r.json: row 1: latency_ms: found -" in done.err
-    assert "`highbar import` shows the rows" in done.err
+    assert set(done.codes) == {"row.wrong-value"}
+    assert "r.json: row 1: latency_ms: " in done.err
+    assert "`highbar import`" in done.err
 
 
 def test_the_format_can_be_named_where_the_file_does_not_show_it(tmp_path):
@@ -106,6 +109,7 @@ def test_standard_input_is_read_as_the_format_that_is_named(tmp_path):
 def test_an_unknown_format_is_refused_with_those_that_are_known(tmp_path):
     done = run(tmp_path, "check", str(LOG), "--input-format", "inspekt")
     assert done.exit == 2
+    assert done.codes == ["option.bad-value"]
     assert "jsonl, json, csv, parquet, inspect, promptfoo" in done.err
 
 
@@ -135,19 +139,20 @@ def test_import_joins_several_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "code", "named"),
     [
-        (("import", "inspect", "no.eval"), "no such file"),
-        (("import", "nothing", "no.eval"), "is not one of inspect"),
-        (("import", "inspect", str(LOG), "-o", "rows.txt"), "end it in .jsonl or .parquet"),
-        (("import", "inspect", "same.jsonl", "-o", "same.jsonl"), "both read and written"),
-        (("import", "junit", str(LOG)), "not sound XML"),
+        (("import", "inspect", "no.eval"), "file.missing", "no.eval"),
+        (("import", "nothing", "no.eval"), "option.bad-value", "'nothing'"),
+        (("import", "inspect", str(LOG), "-o", "rows.txt"), "output.unknown-ending", "rows.txt"),
+        (("import", "inspect", "same.jsonl", "-o", "same.jsonl"), "file.read-and-written", "same.jsonl"),
+        (("import", "junit", str(LOG)), "file.not-xml", f"{LOG}:1"),
     ],
 )
-def test_an_import_that_cannot_be_is_refused(tmp_path, arguments, told):
+def test_an_import_that_cannot_be_is_refused(tmp_path, arguments, code, named):
     done = run(tmp_path, *arguments)
     assert done.exit == 2
-    assert told in done.err
+    assert done.codes == [code]
+    assert named in done.err
     assert [path.name for path in tmp_path.iterdir()] == [".git"]
 
 
@@ -172,7 +177,7 @@ def test_pickles_are_not_read(tmp_path):
     for name in ("results.pkl", "results.joblib", "results.pt"):
         done = judged(tmp_path, "1%", written(tmp_path, name, b"\x80\x04."))
         assert done.exit == 2
-        assert "not supported" in done.err
+        assert done.codes == ["file.unknown-format"]
 
 
 def test_terminal_escapes_of_a_log_reach_no_terminal(tmp_path):

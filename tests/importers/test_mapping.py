@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import highbar
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.importers.mapping import reader
 from highbar.importers.report import Report
 from highbar.policy import read_dict
 from highbar.policy.mapping import read_map_file
 from tests.commandline import Run, check, run
 from tests.commandline import refused as refused_check
-from tests.importers.imported import SAMPLES, Row, imported, refusal, samples, written
+from tests.importers.imported import SAMPLES, Row, imported, problems_of, samples, written
 
 RULES: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
 
@@ -28,11 +28,12 @@ def mapped(path: Path, mapping: dict[str, Any]) -> tuple[list[Row], Report]:
     return imported("map", path, reader(found))
 
 
-def refused(path: Path, mapping: dict[str, Any]) -> str:
+def refused(path: Path, mapping: dict[str, Any]) -> Problem:
     """Why a mapping does not fit a file."""
     found = read_dict({**RULES, "map": mapping}).mapping
     assert found is not None
-    return refusal("map", path, reader(found))
+    (problem,) = problems_of("map", path, reader(found))
+    return problem
 
 
 def one(folder: Path, record: object, columns: dict[str, Any], name: str = "results.json") -> Row:
@@ -224,68 +225,94 @@ def test_what_no_path_leads_into_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "columns", "message"),
+    ("record", "columns", "code", "named"),
     [
-        ({"ok": "yes"}, {"passed": "ok"}, "passed: found 'yes', wanted true or false\nhint: say which values are true"),
-        ({"ok": 1}, {"passed": "ok"}, "passed: found 1, wanted true or false"),
-        ({"t": "12"}, {"latency_ms": "t"}, "latency_ms: found '12', wanted a number\nhint: text that says a number"),
-        ({"t": float("nan")}, {"latency_ms": "t"}, "t: found nan, wanted a finite number"),
-        ({"t": float("inf")}, {"anything": "t"}, "t: found inf, wanted a finite number"),
-        ({"t": [float("nan")]}, {"anything": "t"}, "t: found nan, wanted a finite number"),
-        ({"s": "odd"}, {"passed": {"path": "s", "values": {"ok": True}}}, "s: found 'odd', wanted one of ok"),
-        ({"t": "x"}, {"latency_ms": {"path": "t", "times": 2}}, "t: found 'x', wanted a number"),
-        ({"t": "x"}, {"latency_ms": {"path": "t", "as": "number"}}, "t: found 'x', wanted a number"),
-        ({"t": 3}, {"behaviors": {"path": "t", "each": "name"}}, "t: found 3, wanted a list"),
-        ({"t": {"a": 1}}, {"category": "t"}, "category: found an object, wanted text"),
-        ({"t": 3}, {"tags": "t"}, "tags: found 3, wanted an object of text"),
-        ({"t": []}, {"expected": "t"}, "expected: found a list of 0, wanted text, true or false"),
-        ({"t": "x"}, {"x": {"path": "t", "as": "boolean"}}, "t: found 'x', wanted true or false"),
-        ({"t": []}, {"x": {"path": "t", "as": "text"}}, "t: found a list of 0, wanted text"),
-        ({"t": ["a"]}, {"tags.x": "t"}, "a tag is text, a number, true or false"),
-        ({}, {"id": "name"}, "found no id\nhint: the mapping takes it from name"),
-        ({"name": ""}, {"id": "name"}, "id: found an empty text"),
+        ({"ok": "yes"}, {"passed": "ok"}, "map.wrong-value", "passed: found 'yes'"),
+        ({"ok": 1}, {"passed": "ok"}, "map.wrong-value", "passed: found 1"),
+        ({"t": "12"}, {"latency_ms": "t"}, "map.wrong-value", "latency_ms: found '12'"),
+        ({"t": float("nan")}, {"latency_ms": "t"}, "import.wrong-value", "t: found nan"),
+        ({"t": float("inf")}, {"anything": "t"}, "import.wrong-value", "t: found inf"),
+        ({"t": [float("nan")]}, {"anything": "t"}, "import.wrong-value", "t: found nan"),
+        ({"s": "odd"}, {"passed": {"path": "s", "values": {"ok": True}}}, "map.wrong-value", "s: found 'odd'"),
+        ({"t": "x"}, {"latency_ms": {"path": "t", "times": 2}}, "map.wrong-value", "t: found 'x'"),
+        ({"t": "x"}, {"latency_ms": {"path": "t", "as": "number"}}, "map.wrong-value", "t: found 'x'"),
+        ({"t": 3}, {"behaviors": {"path": "t", "each": "name"}}, "map.wrong-value", "t: found 3"),
+        ({"t": {"a": 1}}, {"category": "t"}, "map.wrong-value", "category: "),
+        ({"t": 3}, {"tags": "t"}, "map.wrong-value", "tags: found 3"),
+        ({"t": []}, {"expected": "t"}, "map.wrong-value", "expected: "),
+        ({"t": "x"}, {"x": {"path": "t", "as": "boolean"}}, "map.wrong-value", "t: found 'x'"),
+        ({"t": []}, {"x": {"path": "t", "as": "text"}}, "map.wrong-value", "t: "),
+        ({"t": ["a"]}, {"tags.x": "t"}, "map.wrong-value", ""),
+        ({}, {"id": "name"}, "map.path-not-found", ""),
+        ({"name": ""}, {"id": "name"}, "map.wrong-value", "id: "),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(
-    tmp_path: Path, record: dict[str, object], columns: dict[str, Any], message: str
+    tmp_path: Path, record: dict[str, object], columns: dict[str, Any], code: str, named: str
 ) -> None:
     path = written(tmp_path, "r.json", [record])
-    assert f"record[0]: {message}" in refused(path, {"columns": {"id": {"value": "a"}, **columns}})
+    problem = refused(path, {"columns": {"id": {"value": "a"}, **columns}})
+    assert problem.code == code
+    assert problem.message.startswith(f"record[0]: {named}")
 
 
 @pytest.mark.parametrize(
-    ("content", "rows", "message"),
+    ("record", "columns", "named"),
     [
-        ({"results": {"a": 1}}, "results[]", "results: found an object, wanted a list"),
-        ({"results": []}, "results[]", "there are no records at results[]"),
-        ({"other": []}, "results[]", "there are no records at results[]"),
-        ({"cases": [{"runs": {}}]}, "cases[].runs[]", "cases[0].runs: found an object, wanted a list"),
-        ({"cases": [{}]}, "cases[].runs[]", "cases[0].runs: found nothing, wanted a list of records"),
-        ({"by_id": []}, "by_id{}", "by_id: found a list of 0, wanted an object"),
+        ({"ok": "yes"}, {"passed": "ok"}, "passed: { path: …, is: … }"),
+        ({"t": "12"}, {"latency_ms": "t"}, "{ path: …, as: number }"),
+        ({}, {"id": "name"}, "name"),
     ],
 )
-def test_rows_that_are_not_there_are_no_empty_suite(tmp_path: Path, content: object, rows: str, message: str) -> None:
-    path = written(tmp_path, "r.json", content)
-    assert message in refused(path, {"rows": rows, "columns": {"id": "name"}})
+def test_a_hint_names_the_feed_that_would_do_or_the_path_that_does_not(
+    tmp_path: Path, record: dict[str, object], columns: dict[str, Any], named: str
+) -> None:
+    problem = refused(written(tmp_path, "r.json", [record]), {"columns": {"id": {"value": "a"}, **columns}})
+    assert (problem.hint or "").endswith(named)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("content", "rows", "code", "place"),
     [
-        ("", "the file is empty"),
-        ("a,a\n1,2\n", "the column 'a' occurs twice"),
-        ("a,b\n1\n", "r.csv:2: found 1 cells, wanted 2"),
-        ('a,b\n"1,2\n', "this is not sound CSV"),
-        ("version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "this is a Git LFS pointer"),
+        ({"results": {"a": 1}}, "results[]", "import.wrong-value", "results: "),
+        ({"results": []}, "results[]", "results.empty", "results[]"),
+        ({"other": []}, "results[]", "results.empty", "results[]"),
+        ({"cases": [{"runs": {}}]}, "cases[].runs[]", "import.wrong-value", "cases[0].runs: "),
+        ({"cases": [{}]}, "cases[].runs[]", "import.wrong-value", "cases[0].runs: found nothing"),
+        ({"by_id": []}, "by_id{}", "import.wrong-value", "by_id: "),
     ],
 )
-def test_csv_that_is_not_sound_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
-    assert message in refused(written(tmp_path, "r.csv", text), {"columns": {"id": "a"}})
+def test_rows_that_are_not_there_are_no_empty_suite(
+    tmp_path: Path, content: object, rows: str, code: str, place: str
+) -> None:
+    problem = refused(written(tmp_path, "r.json", content), {"rows": rows, "columns": {"id": "name"}})
+    assert problem.code == code
+    assert place in problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "named"),
+    [
+        ("", "file.empty", None, ""),
+        ("a,a\n1,2\n", "row.duplicate-key", 1, "'a'"),
+        ("a,b\n1\n", "row.field-count", 2, "found 1 "),
+        ('a,b\n"1,2\n', "file.not-csv", 2, ""),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "file.git-lfs", None, ""),
+    ],
+)
+def test_csv_that_is_not_sound_is_refused_with_its_line(
+    tmp_path: Path, text: str, code: str, line: int | None, named: str
+) -> None:
+    problem = refused(written(tmp_path, "r.csv", text), {"columns": {"id": "a"}})
+    assert (problem.code, problem.line) == (code, line)
+    assert named in problem.message
 
 
 def test_a_cell_cannot_claim_a_number_that_takes_all_memory(tmp_path: Path) -> None:
     path = written(tmp_path, "r.csv", "id,t\na,1e999999999\n")
-    assert "found '1e999999999', wanted a number" in refused(path, {"columns": {"id": "id", "latency_ms": "t"}})
+    problem = refused(path, {"columns": {"id": "id", "latency_ms": "t"}})
+    assert problem.code == "map.wrong-value"
+    assert "'1e999999999'" in problem.message
 
 
 def test_the_policy_brings_the_mapping_and_a_file_replaces_it(tmp_path: Path) -> None:
@@ -304,15 +331,16 @@ def test_without_a_mapping_the_format_asks_for_one(tmp_path: Path) -> None:
     written(tmp_path, "r.json", [{"name": "a"}])
     refused_run = run(tmp_path, "check", "r.json", "--input-format", "map")
     assert refused_run.exit == 2
-    assert "these results need a mapping" in refused_run.err
+    assert refused_run.codes == ["map.incomplete"]
 
 
 def test_a_file_of_a_mapping_may_be_a_policy(tmp_path: Path) -> None:
     block = {"columns": {"id": "name"}}
     plain, inside = written(tmp_path, "map.json", block), written(tmp_path, "policy.json", {**RULES, "map": block})
     assert read_map_file(plain).columns == read_map_file(inside).columns
-    with pytest.raises(InputError, match="found no columns"):
+    with pytest.raises(InputError) as caught:
         read_map_file(written(tmp_path, "none.json", {}))
+    assert [problem.code for problem in caught.value.problems] == ["map.incomplete"]
 
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": "50%"}}}
@@ -330,40 +358,44 @@ def checked(folder: Path, content: object, mapping: dict[str, Any], *, name: str
     [
         ({"cases": [{"name": "a", "runs": [{"ok": True}]}, {"name": "b"}]}, "cases[1].runs: found nothing"),
         ({"cases": [{"name": "a", "runs": [{"ok": True}]}, {"name": "b", "runs": None}]}, "cases[1].runs"),
-        ({"cases": [{"name": "a", "runs": [{"ok": True}]}, {"name": "b", "runs": []}]}, "without a record"),
+        ({"cases": [{"name": "a", "runs": [{"ok": True}]}, {"name": "b", "runs": []}]}, "cases[1].runs: "),
     ],
 )
 def test_a_group_without_its_records_does_not_vanish(tmp_path: Path, content: object, place: str) -> None:
     mapping = {"rows": "cases[].runs[]", "columns": {"id": "^.name", "passed": "ok"}}
-    refused_check(checked(tmp_path, content, mapping), place)
+    refused_check(checked(tmp_path, content, mapping), place, code="import.wrong-value")
 
 
 def test_nor_does_a_document_among_lines(tmp_path: Path) -> None:
     lines = '{"id": "a", "runs": [{"ok": true}]}\n{"id": "b"}\n'
     mapping = {"rows": "runs[]", "columns": {"id": "$.id", "passed": "ok"}}
-    refused_check(checked(tmp_path, lines, mapping, name="r.jsonl"), "line 2.runs: found nothing")
+    refused_check(checked(tmp_path, lines, mapping, name="r.jsonl"), "line 2.runs: ", code="import.wrong-value")
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "path", "column"),
     [
-        ({"passed": "ok", "error": "eror"}, "no record has eror, by which the mapping decides error"),
-        ({"passed": "okay"}, "no record has okay"),
-        ({"passed": {"path": "status", "is": "Done"}}, "no record has 'Done' at status"),
-        ({"passed": "ok", "error": {"value": "x", "when": {"state": "crashed"}}}, "no record has state"),
-        ({"passed": "ok", "violations": {"path": "checks", "each": "nam"}}, "no record has nam"),
+        ({"passed": "ok", "error": "eror"}, "eror", "error"),
+        ({"passed": "okay"}, "okay", "passed"),
+        ({"passed": {"path": "status", "is": "Done"}}, "'Done' at status", "passed"),
+        ({"passed": "ok", "error": {"value": "x", "when": {"state": "crashed"}}}, "state", "error"),
+        ({"passed": "ok", "violations": {"path": "checks", "each": "nam"}}, "nam", "violations"),
         (
             {"passed": "ok", "violations": {"path": "checks", "each": "name", "where": {"kin": "bad"}}},
-            "no record has kin",
+            "kin",
+            "violations",
         ),
     ],
 )
-def test_what_no_record_has_is_not_read_as_nothing(tmp_path: Path, columns: dict[str, Any], told: str) -> None:
+def test_what_no_record_has_is_not_read_as_nothing(
+    tmp_path: Path, columns: dict[str, Any], path: str, column: str
+) -> None:
     records = [
         {"id": "a", "ok": True, "status": "done", "checks": [{"name": "leak", "kind": "fine"}]},
         {"id": "b", "ok": True, "status": "failed", "checks": []},
     ]
-    refused_check(checked(tmp_path, records, {"columns": {"id": "id", **columns}}), told)
+    done = checked(tmp_path, records, {"columns": {"id": "id", **columns}})
+    refused_check(done, f" {path}, ", f" decides {column}\n", code="map.path-not-found")
 
 
 @pytest.mark.parametrize(
@@ -389,7 +421,7 @@ def test_a_condition_that_never_holds_is_noted_with_what_was_found(tmp_path: Pat
     columns = {"id": "id", "passed": "ok", "error": {"value": "x", "when": {"state": "crashed"}}}
     done = checked(tmp_path, [{"id": "a", "ok": True, "state": "fine"}], {"columns": columns})
     assert done.exit == 0
-    assert any("no record has 'crashed' at state" in note and "found 'fine'" in note for note in done.json["warnings"])
+    assert any("'crashed' at state" in note and "'fine'" in note for note in done.json["warnings"])
 
 
 def test_a_verdict_without_a_fallback_leaves_the_others_undecided(tmp_path: Path) -> None:
@@ -398,7 +430,7 @@ def test_a_verdict_without_a_fallback_leaves_the_others_undecided(tmp_path: Path
     done = checked(tmp_path, records, {"columns": columns}, thresholds={"blocking": {"pass_rate": "90%"}})
     assert done.exit == 3, done.out
     assert done.json["counts"]["undecided"] == 1
-    assert "the mapping gives no value for passed" in done.json["scenarios_undecided"][0]["reason"]
+    assert done.json["scenarios_undecided"][0]["reason"].endswith(" passed")
 
 
 def test_cells_say_what_cells_of_our_own_say(tmp_path: Path) -> None:
@@ -414,7 +446,7 @@ def test_cells_say_what_cells_of_our_own_say(tmp_path: Path) -> None:
 def test_nan_is_refused_with_a_word_about_the_mapping(tmp_path: Path) -> None:
     mapping = {"columns": {"id": "id", "passed": "ok", "latency_ms": "ms"}}
     done = checked(tmp_path, '[{"id": "a", "ok": true, "ms": NaN}]', mapping)
-    refused_check(done, "ms: found nan, wanted a finite number", "a mapping cannot say what nan means")
+    refused_check(done, "ms: found nan,", "mapping", code="import.wrong-value")
 
 
 # --- on top of what a tool's reader makes ---------------------------------------------------------
@@ -458,25 +490,25 @@ def test_it_may_name_the_scenarios(tmp_path: Path) -> None:
 def test_it_never_says_what_happened(tmp_path: Path, column: str) -> None:
     columns = {"id": "id", column: {"value": True}}
     done = on_top(tmp_path, columns, "--input-format", "junit")
-    refused_check(done, f"a mapping on top of a tool's own rows cannot set {column}")
+    refused_check(done, f" set {column}\n", code="map.beside-a-tool")
 
 
 def test_it_does_not_replace_what_the_tool_measured(tmp_path: Path) -> None:
-    refused_check(on_top(tmp_path, {"latency_ms": {"value": 1}}), "latency_ms is given by the tool itself")
+    refused_check(on_top(tmp_path, {"latency_ms": {"value": 1}}), "latency_ms", code="map.beside-a-tool")
 
 
 def test_a_path_that_no_row_has_is_a_problem_there_too(tmp_path: Path) -> None:
-    refused_check(on_top(tmp_path, {"category": "tags.kind"}), "no record has tags.kind")
+    refused_check(on_top(tmp_path, {"category": "tags.kind"}), "tags.kind", code="map.path-not-found")
 
 
 def test_rows_of_a_document_are_not_for_a_mapping_on_top(tmp_path: Path) -> None:
     done = on_top(tmp_path, {"id": "id"}, "--input-format", "junit", rows="cases[]")
-    refused_check(done, "has no rows")
+    refused_check(done, "rows", code="map.beside-a-tool")
 
 
 def test_a_mapping_that_only_describes_needs_a_file_that_a_tool_reads(tmp_path: Path) -> None:
     done = checked(tmp_path, [{"name": "a"}], {"columns": {"category": "name"}})
-    refused_check(done, "the mapping has no id")
+    refused_check(done, " id,", code="map.incomplete")
 
 
 @pytest.mark.parametrize("column", ["outcome", "quality_score", "passed"])
@@ -491,14 +523,15 @@ def test_a_mapping_that_judges_a_file_of_a_tool_and_cannot_read_it_says_how_the_
     done = check(tmp_path, json.dumps(log).encode(), policy, name="log.json")
     refused_check(
         done,
-        "found no id",
-        "this looks like the file of a tool (Inspect AI log)",
+        " id\n",
+        "(Inspect AI log)",
         "--input-format inspect",
         f"sets {column}",
+        code="map.path-not-found",
     )
 
 
 def test_a_mapping_without_an_id_is_refused_with_a_word_about_tools(tmp_path: Path) -> None:
     policy = {**POLICY, "map": {"columns": {"quality_score": "x"}}}
     done = check(tmp_path, b"{}", policy, name="log.json")
-    refused_check(done, "found no id", "for rows that a tool's reader makes: id: id, and --input-format")
+    refused_check(done, " id,", "id: id", "--input-format", line=1, code="map.incomplete")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
 from highbar.errors import InputError
 from highbar.importers.reading import xml as reading
-from tests.importers.imported import refusal, written
+from tests.importers.imported import problems_of, written
 
 BOMB = """<?xml version="1.0"?>
 <!DOCTYPE lolz [
@@ -26,10 +27,15 @@ def events(text: bytes) -> list[tuple[str, str]]:
     return [(event.kind, event.text) for event in reading.events(io.BytesIO(text))]
 
 
+def codes(folder: Path, text: str | bytes) -> list[str]:
+    """The codes of the problems of a JUnit report."""
+    return [problem.code for problem in problems_of("junit", written(folder, "report.xml", text))]
+
+
 @pytest.mark.hazard("H112")
 @pytest.mark.parametrize("text", [BOMB, OUTSIDE, ELSEWHERE, BARE])
 def test_a_document_type_is_refused(tmp_path, text):
-    assert "not allowed" in refusal("junit", written(tmp_path, "report.xml", text))
+    assert codes(tmp_path, text) == ["file.not-allowed"]
 
 
 def test_tags_and_texts_come_in_order_without_namespaces():
@@ -44,32 +50,34 @@ def test_tags_and_texts_come_in_order_without_namespaces():
 
 
 def test_deep_nesting_is_refused():
-    with pytest.raises(InputError, match="nested deeper than 256"):
+    with pytest.raises(InputError, match="256") as caught:
         events(b"<a>" * 100_000)
+    assert [problem.code for problem in caught.value.problems] == ["file.too-deep"]
 
 
 def test_a_tag_that_never_ends_is_refused(monkeypatch):
     monkeypatch.setattr(reading, "LARGEST_TAG", 1_000_000)
-    with pytest.raises(InputError, match="a tag larger than"):
+    with pytest.raises(InputError) as caught:
         events(b'<a b="' + b"x" * 5_000_000)
+    assert [problem.code for problem in caught.value.problems] == ["file.too-large"]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "code"),
     [
-        (b"", "the file is empty"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
-        (b"<testsuite><testcase>", "not sound XML"),
-        (b"<testsuite>&nbsp;</testsuite>", "not sound XML"),
-        (b"<testsuite>\x07</testsuite>", "not sound XML"),
-        (b'<?xml version="1.0" encoding="no-such"?><testsuite/>', "not sound XML"),
-        (b"<testsuite/><testsuite/>", "not sound XML"),
-        (b"<testsuite>\xff</testsuite>", "not sound XML"),
-        (b"<result/>", "found <result>"),
+        (b"", "file.empty"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "file.git-lfs"),
+        (b"<testsuite><testcase>", "file.not-xml"),
+        (b"<testsuite>&nbsp;</testsuite>", "file.not-xml"),
+        (b"<testsuite>\x07</testsuite>", "file.not-xml"),
+        (b'<?xml version="1.0" encoding="no-such"?><testsuite/>', "file.not-xml"),
+        (b"<testsuite/><testsuite/>", "file.not-xml"),
+        (b"<testsuite>\xff</testsuite>", "file.not-xml"),
+        (b"<result/>", "import.other-file"),
     ],
 )
-def test_a_fault_is_named(tmp_path, text, told):
-    assert told in refusal("junit", written(tmp_path, "report.xml", text))
+def test_a_fault_is_named(tmp_path, text, code):
+    assert codes(tmp_path, text) == [code]
 
 
 def test_other_encodings_are_read_as_they_declare_themselves(tmp_path):

@@ -16,7 +16,7 @@ import pytest
 
 import highbar
 from tests.commandline import check, judged, refused
-from tests.importers.imported import imported, recognized, refusal, samples, written
+from tests.importers.imported import imported, problems_of, recognized, samples, written
 
 RULES = {"pass_rate": "≥ 1%", "pass_hat_1": "≥ 1%", "pass_hat_2": "≥ 1%", "pass_hat_4": "≥ 1%"}
 POLICY = {
@@ -136,19 +136,21 @@ def test_an_index_of_simulations_is_read_where_they_stand_in_files_of_their_own(
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "code", "place"),
     [
-        ([], "there are no runs in this file"),
-        ({"simulations": []}, "there are no runs in this file"),
-        ([{"reward": 1}], "task_id: found null, wanted the number or the name of a task"),
-        ([{"task_id": True, "reward": 1}], "task_id: found true, wanted"),
-        ([{"task_id": 1, "reward": "1"}], "record[0]: reward: found '1', wanted a finite number"),
-        ([{"task_id": 1, "reward": 1, "trial": 0.5}], "trial: found 0.5, wanted a whole number"),
-        ([[1]], "record[0]: found a list of 1, wanted an object"),
+        ([], "results.empty", ""),
+        ({"simulations": []}, "results.empty", ""),
+        ([{"reward": 1}], "import.wrong-value", "record[0]: task_id: found null"),
+        ([{"task_id": True, "reward": 1}], "import.wrong-value", "record[0]: task_id: found true"),
+        ([{"task_id": 1, "reward": "1"}], "import.wrong-value", "record[0]: reward: found '1'"),
+        ([{"task_id": 1, "reward": 1, "trial": 0.5}], "import.wrong-value", "record[0]: trial: found 0.5"),
+        ([[1]], "import.wrong-value", "record[0]: "),
     ],
 )
-def test_what_is_no_run_is_refused_with_its_place(tmp_path: Path, content: object, message: str) -> None:
-    assert message in refusal("tau-bench", written(tmp_path, "runs.json", content))
+def test_what_is_no_run_is_refused_with_its_place(tmp_path: Path, content: object, code: str, place: str) -> None:
+    (problem,) = problems_of("tau-bench", written(tmp_path, "runs.json", content))
+    assert problem.code == code
+    assert problem.message.startswith(place)
 
 
 def _run(task: int, trial: int, reward: float, checks: object = None) -> dict[str, Any]:
@@ -182,7 +184,7 @@ def test_two_rewards_that_disagree_are_refused(tmp_path: Path) -> None:
         done = check(
             tmp_path, json.dumps(runs).encode(), {"thresholds": {"blocking": {"pass_rate": "1%"}}}, name="r.json"
         )
-        refused(done, f"record[0]: reward is {outside}, and in reward_info it is {inside}: they disagree")
+        refused(done, "record[0]: ", f"reward is {outside}", f"it is {inside}", code="import.contradiction")
 
 
 def test_the_parts_of_a_reward_that_is_not_there_pass_nothing(tmp_path: Path) -> None:
@@ -217,4 +219,4 @@ def test_a_number_of_trials_that_cannot_be_is_refused(tmp_path: Path, declared: 
     done = check(
         tmp_path, json.dumps(document).encode(), {"thresholds": {"blocking": {"pass_rate": "1%"}}}, name="r.json"
     )
-    refused(done, f"num_trials: found {declared}, wanted a number from 1 to 10000")
+    refused(done, f"num_trials: found {declared},", code="import.wrong-value")
