@@ -87,15 +87,17 @@ def test_the_first_history_of_a_change_is_none(repository, there):
 @pytest.mark.parametrize("name", ["history", "history/deeper"])
 def test_a_history_in_a_submodule_is_refused(repository, there, tmp_path, name):
     submodule(repository, tmp_path)
-    with pytest.raises(InputError, match="in the submodule history"):
+    with pytest.raises(InputError) as caught:
         folder_as_there(there(), repository / name)
+    assert [problem.code for problem in caught.value.problems] == ["ref.submodule"]
 
 
 def test_a_history_that_a_change_brings_as_a_submodule_is_refused(repository, there, tmp_path):
     git(repository, "switch", "--quiet", "-c", "change")
     submodule(repository, tmp_path)
-    with pytest.raises(InputError, match="in the submodule history"):
+    with pytest.raises(InputError) as caught:
         folder_as_there(there(), repository / "history")
+    assert [problem.code for problem in caught.value.problems] == ["ref.submodule"]
 
 
 def test_a_link_that_the_ref_has_is_followed(repository, there, tmp_path):
@@ -113,8 +115,9 @@ def test_a_link_that_a_change_brings_is_refused(repository, there, tmp_path, nam
     git(repository, "switch", "--quiet", "-c", "change")
     (repository / name.partition("/")[0]).symlink_to(tmp_path / "records")
     commit(repository, {})
-    with pytest.raises(InputError, match="not the same at main"):
+    with pytest.raises(InputError, match="at main") as caught:
         folder_as_there(there(), repository / name)
+    assert [problem.code for problem in caught.value.problems] == ["ref.not-a-file"]
 
 
 def test_a_link_that_a_change_turns_is_refused(repository, there, tmp_path):
@@ -124,5 +127,6 @@ def test_a_link_that_a_change_turns_is_refused(repository, there, tmp_path):
     (repository / "history").unlink()
     (repository / "history").symlink_to(tmp_path / "records")
     commit(repository, {})
-    with pytest.raises(InputError, match="not the same at main"):
+    with pytest.raises(InputError, match="at main") as caught:
         folder_as_there(there(), repository / "history")
+    assert [problem.code for problem in caught.value.problems] == ["ref.not-a-file"]

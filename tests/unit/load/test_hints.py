@@ -23,77 +23,79 @@ def problem(tmp_path, name, content):
 
 
 @pytest.mark.parametrize(
-    ("line", "message", "hint"),
+    ("line", "code", "named", "hint"),
     [
-        ('{"id": "A", "passed": true, "passed": false}', "duplicate key 'passed'", "keep one of the two"),
-        ('{"id": "A", "behaviors": {"a": true, "a": false}}', "duplicate key 'a'", "keep one of the two"),
-        ('{"id": "A", "latency_ms": NaN}', "NaN is not a JSON number", "write null where there is no number"),
-        ('{"id": "A", "latency_ms": 1e400}', "1e400 is not a finite number", "write null where there is no number"),
-        ('{"id": "A", "input": "\\ud800"}', "half of a surrogate pair", "cut at a whole character"),
-        ('{"id": "A", "passed": true} {"id": "B"}', "text after the object", "each result on a line of its own"),
-        ('{"id": "A", "pas', "this line is cut off", "did the run end before"),
-        ("{'id': 'A'}\n", "this is not JSON", "in double quotes"),
-        ('{"id": "A", "passed": True}\n', "this is not JSON", "write true, false and null"),
-        ('{"id": "A", "passed": true,}\n', "this is not JSON", "no comma before } or ]"),
-        ('{\n  "id": "A"\n}\n', "this is not JSON", "one result per line, or name the file .json and write an array"),
-        ("id,passed\nA,true\n", "this is not JSON", "one JSON object per line"),
-        ("[1]\n", "found a list of 1, wanted an object", '{"id": …}'),
-        ("3\n", "found 3, wanted an object", '{"id": …}'),
+        ('{"id": "A", "passed": true, "passed": false}', "row.duplicate-key", "'passed'", "keep one"),
+        ('{"id": "A", "behaviors": {"a": true, "a": false}}', "row.duplicate-key", "'a'", "keep one"),
+        ('{"id": "A", "latency_ms": NaN}', "row.not-finite", "NaN", "write null"),
+        ('{"id": "A", "latency_ms": 1e400}', "row.not-finite", "1e400", "write null"),
+        ('{"id": "A", "input": "\\ud800"}', "file.bad-character", "'input'", "a whole character"),
+        ('{"id": "A", "passed": true} {"id": "B"}', "file.not-json", "after the object", "a line"),
+        ('{"id": "A", "pas', "file.cut-off", "", "did the run end"),
+        ("{'id': 'A'}\n", "file.not-json", "", "in double quotes"),
+        ('{"id": "A", "passed": True}\n', "file.not-json", "", "true, false and null"),
+        ('{"id": "A", "passed": true,}\n', "file.not-json", "", "before } or ]"),
+        ('{\n  "id": "A"\n}\n', "file.not-json", "", ".json"),
+        ("id,passed\nA,true\n", "file.not-json", "", ".jsonl"),
+        ("[1]\n", "row.not-an-object", "a list of 1", '{"id": …}'),
+        ("3\n", "row.not-an-object", "found 3", '{"id": …}'),
     ],
 )
-def test_a_line_that_is_no_result(tmp_path, line, message, hint):
+def test_a_line_that_is_no_result(tmp_path, line, code, named, hint):
     found = problem(tmp_path, "results.jsonl", line)
-    assert message in found.message
+    assert (found.code, found.line) == (code, 1)
+    assert named in found.message
     assert hint in (found.hint or "")
-    assert found.line == 1
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "hint"),
+    ("column", "value", "code", "hint"),
     [
-        ("id", 1.5, "write it in quotes"),
-        ("category", 1, "write it in quotes"),
-        ("expected", 1, "write it in quotes"),
-        ("passed", "true", "write it without quotes"),
-        ("passed", 1, "write true or false"),
-        ("correct", "yes", "write true or false"),
-        ("latency_ms", "12", "write it without quotes"),
-        ("latency_ms", "12ms", "write the number alone"),
-        ("tokens_used", 1.5, "tokens are counted whole"),
-        ("quality_score", 80, "divided by 100"),
-        ("weight", 0, "leave a scenario out that should not count"),
-        ("expected_behaviors", "greets", "write it as a list"),
-        ("behaviors", "greets", "write it as a list"),
-        ("behaviors", [{"name": "a", "observed": True}, {"name": "a", "observed": False}], "say each name once"),
-        ("outcome", "TP", "write it in small letters"),
-        ("tags", {"locale": 1}, "write every value as text"),
-        ("team", ["red"], "slice by a column that has one value"),
-        ("steps", "12", "write it without quotes"),
+        ("id", 1.5, "row.wrong-type", "in quotes"),
+        ("category", 1, "row.wrong-type", "in quotes"),
+        ("expected", 1, "row.wrong-type", "in quotes"),
+        ("passed", "true", "row.wrong-type", "without quotes"),
+        ("passed", 1, "row.wrong-type", "true or false"),
+        ("correct", "yes", "row.wrong-type", "true or false"),
+        ("latency_ms", "12", "row.wrong-type", "without quotes"),
+        ("latency_ms", "12ms", "row.wrong-type", "alone"),
+        ("tokens_used", 1.5, "row.wrong-type", "tokens"),
+        ("quality_score", 80, "row.wrong-value", "100"),
+        ("weight", 0, "row.wrong-value", "leave"),
+        ("expected_behaviors", "greets", "row.wrong-type", "a list"),
+        ("behaviors", "greets", "row.wrong-type", "a list"),
+        ("behaviors", [{"name": "a", "observed": True}, {"name": "a", "observed": False}], "row.duplicate-key", "once"),
+        ("outcome", "TP", "row.wrong-value", "small letters"),
+        ("tags", {"locale": 1}, "row.wrong-type", "as text"),
+        ("team", ["red"], "select.column", "one value"),
+        ("steps", "12", "row.wrong-type", "without quotes"),
     ],
 )
-def test_a_value_that_its_column_cannot_have(tmp_path, column, value, hint):
+def test_a_value_that_its_column_cannot_have(tmp_path, column, value, code, hint):
     found = problem(tmp_path, "results.jsonl", json.dumps({"id": "A", column: value}) + "\n")
+    assert found.code == code
     assert found.message.startswith(f"{column}: found ")
     assert hint in (found.hint or "")
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message", "hint"),
+    ("name", "content", "code", "named", "hint"),
     [
-        ("a.json", '"text"]', "wanted a JSON array", "name the file .jsonl"),
-        ("a.json", '[{"id": "A", "passed": true},]', "a comma before the end", "no comma after the last result"),
-        ("a.json", '[{"id": "A", "passed": true}', "the array is cut off", "did the run end before"),
-        ("a.json", '[{"id": "A", "passed": True}]', "this is not JSON", "write true, false and null"),
-        ("a.json", '[{"id": "A", "passed": true, "passed": false}]', "duplicate key", "keep one of the two"),
-        ("a.csv", "id,passed\nA,true,x\n", "found 3 fields, wanted 2", "put a field that contains a comma"),
-        ("a.csv", "id,passed,passed\nA,true,true\n", "duplicate column 'passed'", "keep one of the two"),
-        ("a.csv", "id,passed,\nA,true,\n", "a column without a name", "a comma too many"),
-        ("a.csv", "id;passed\nA;true\n", "the header is one field", "a comma between fields"),
-        ("a.parquet", "PAR1", "this is not a sound Parquet file", "written to its end"),
-        ("a.jsonl", "", "the results hold no row", "did the run write its results?"),
+        ("a.json", '"text"]', "file.not-json", "", ".jsonl"),
+        ("a.json", '[{"id": "A", "passed": true},]', "file.not-json", "a comma", "no comma"),
+        ("a.json", '[{"id": "A", "passed": true}', "file.cut-off", "", "did the run end"),
+        ("a.json", '[{"id": "A", "passed": True}]', "file.not-json", "", "true, false and null"),
+        ("a.json", '[{"id": "A", "passed": true, "passed": false}]', "row.duplicate-key", "'passed'", "keep one"),
+        ("a.csv", "id,passed\nA,true,x\n", "row.field-count", "found 3 ", "comma"),
+        ("a.csv", "id,passed,passed\nA,true,true\n", "row.duplicate-key", "'passed'", "keep one"),
+        ("a.csv", "id,passed,\nA,true,\n", "file.not-csv", "without a name", "a comma"),
+        ("a.csv", "id;passed\nA;true\n", "file.not-csv", "one field", "a comma"),
+        ("a.parquet", "PAR1", "file.not-parquet", "", "end"),
+        ("a.jsonl", "", "results.empty", "", "did the run"),
     ],
 )
-def test_a_file_that_holds_no_results(tmp_path, name, content, message, hint):
+def test_a_file_that_holds_no_results(tmp_path, name, content, code, named, hint):
     found = problem(tmp_path, name, content)
-    assert message in found.message
+    assert found.code == code
+    assert named in found.message
     assert hint in (found.hint or "")

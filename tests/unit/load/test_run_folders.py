@@ -65,8 +65,9 @@ def test_a_finished_run_is_judged_by_whatever_name(here, name):
 def test_an_answer_that_is_wrong_fails(here):
     made(here, answers=lambda id_, trial: "At 9" if trial == 2 else GOOD[id_])
     failed = judged(check(here, "runs/one"), "fail")["scenarios_failed"]
-    wanted = "1 of 2 trials passed; wrong answer (wanted: the reply contains '10')"
-    assert [(one["id"], one["reason"]) for one in failed] == [("HOURS", wanted)]
+    assert [one["id"] for one in failed] == ["HOURS"]
+    assert "1 of 2" in failed[0]["reason"]
+    assert "contains '10'" in failed[0]["reason"]
 
 
 @pytest.mark.parametrize("how", ["budget", "time"])
@@ -78,7 +79,7 @@ def test_a_run_that_ended_by_budget_or_time_is_inconclusive_about_the_rest(here,
 @pytest.mark.parametrize("name", ["runs/one", "runs/one/results.jsonl", "runs", "runs/one/*.jsonl"])
 def test_an_interrupted_run_is_refused(here, name):
     made(here, how="interrupted")
-    refused(check(here, name), "has not ended", "interrupted", "highbar run --resume runs/one")
+    refused(check(here, name), "interrupted", "highbar run --resume runs/one", code="run.unfinished")
 
 
 @pytest.mark.parametrize("name", ["latest.jsonl", "linked/results.jsonl", "linked", "linked/*"])
@@ -87,20 +88,20 @@ def test_a_link_to_the_results_of_a_run_follows_the_rules_of_its_folder(here, na
     (here / "linked").mkdir()
     for link in (here / "latest.jsonl", here / "linked" / "results.jsonl"):
         link.symlink_to(path / "results.jsonl")
-    refused(check(here, name), "has not ended", "interrupted")
+    refused(check(here, name), "interrupted", code="run.unfinished")
     shutil.rmtree(path)
     made(here, "runs/one", only=["SEC"])
-    refused(check(here, name), "this run was filtered")
+    refused(check(here, name), "--only SEC", code="run.partial")
     shutil.rmtree(path)
     made(here, "runs/one")
     judged(check(here, name), "pass")
     (path / "results.jsonl").write_bytes((path / "results.jsonl").read_bytes().replace(b"At 10", b"At 11"))
-    refused(check(here, name), "has changed since the run ended")
+    refused(check(here, name), "results.jsonl", code="run.results-changed")
 
 
 def test_a_run_and_a_link_to_it_are_the_same_run_twice(here):
     (here / "latest.jsonl").symlink_to(made(here) / "results.jsonl")
-    refused(check(here, "runs/one", "latest.jsonl"), "twice")
+    refused(check(here, "runs/one", "latest.jsonl"), code="file.twice")
 
 
 @pytest.mark.hazard("H58")
@@ -108,7 +109,7 @@ def test_a_run_and_a_link_to_it_are_the_same_run_twice(here):
 def test_a_run_without_a_document_is_refused(here, name):
     path = made(here)
     (path / "run.json").unlink()
-    refused(check(here, name), "has not ended", "--resume")
+    refused(check(here, name), "--resume", code="run.unfinished")
 
 
 @pytest.mark.hazard("H58")
@@ -125,7 +126,7 @@ def test_results_that_changed_since_the_run_are_refused(here, change):
     path = made(here)
     lines = (path / "results.jsonl").read_bytes().splitlines(keepends=True)
     (path / "results.jsonl").write_bytes(b"".join(change(lines)))
-    refused(check(here, "runs/one"), "runs/one/results.jsonl", "changed since the run ended")
+    refused(check(here, "runs/one"), "runs/one/results.jsonl", code="run.results-changed")
 
 
 def test_a_torn_line_is_a_change_and_nothing_else(here):
@@ -133,27 +134,27 @@ def test_a_torn_line_is_a_change_and_nothing_else(here):
     text = (path / "results.jsonl").read_bytes()
     (path / "results.jsonl").write_bytes(text[:-20])
     done = check(here, "runs/one")
-    refused(done, "changed since the run ended")
+    refused(done, code="run.results-changed")
     assert len(done.json["problems"]) == 1
 
 
 def test_results_that_are_missing_are_refused(here):
     path = made(here)
     (path / "results.jsonl").unlink()
-    refused(check(here, "runs/one"), "has no results", "--resume")
+    refused(check(here, "runs/one"), "runs/one/results.jsonl", "--resume", code="run.unfinished")
 
 
 def test_a_run_that_went_on_after_its_document_was_written_is_refused(here):
     path = made(here)
     with (path / "journal").open("ab") as journal:
         journal.write(b"more\n")
-    refused(check(here, "runs/one"), "went on")
+    refused(check(here, "runs/one"), "journal", "run.json", code="run.unfinished")
 
 
 def test_a_folder_that_lost_its_journal_is_refused(here):
     path = made(here)
     (path / "journal").unlink()
-    refused(check(here, "runs/one"), "journal")
+    refused(check(here, "runs/one"), "runs/one/journal", code="file.unreadable")
 
 
 def test_a_run_that_goes_on_is_refused(here):
@@ -161,7 +162,7 @@ def test_a_run_that_goes_on_is_refused(here):
     with folder.open_run(path):
         shutil.copytree(path, here / "copy")
         (here / "copy" / "run.json").unlink()
-    refused(check(here, "copy"), "--resume copy")
+    refused(check(here, "copy"), "--resume copy", code="run.unfinished")
 
 
 # --- filtered runs ---------------------------------------------------------------------------
@@ -172,17 +173,18 @@ def test_a_run_that_goes_on_is_refused(here):
 @pytest.mark.parametrize("name", ["runs/one", "runs/one/results.jsonl", "runs"])
 def test_a_filtered_run_gives_no_verdict(here, name):
     made(here, only=["SEC"])
-    refused(check(here, name), "filtered", "--only SEC", "--subset")
+    refused(check(here, name), "--only SEC", "--subset", code="run.partial")
 
 
 @pytest.mark.hazard("H14")
 def test_a_subset_is_judged_if_it_is_said_to_be_one_and_the_report_says_so(here):
     made(here, only=["SEC"])
     verdict = judged(check(here, "runs/one", "--subset"), "pass")
-    assert any("filtered run: 1 scenario (--only SEC)" in note for note in verdict["warnings"])
+    assert any("1 scenario (--only SEC)" in note for note in verdict["warnings"])
     assert highbar.check("runs/one", subset=True).passed
-    with pytest.raises(InputError, match="filtered"):
+    with pytest.raises(InputError) as caught:
         highbar.check("runs/one")
+    assert [problem.code for problem in caught.value.problems] == ["run.partial"]
 
 
 WITH_SUITE = {"suite": "suite.json", **POLICY}
@@ -198,10 +200,11 @@ def test_of_a_subset_the_suite_demands_what_was_chosen_and_the_report_says_so(he
     (here / "highbar.json").write_text(json.dumps(WITH_SUITE))
     made(here, only=["SEC"])
     outcome, reason = suite_rule(judged(check(here, "runs/one", "--subset"), "pass"))
-    assert (outcome, reason.partition(";")[0]) == ("pass", "every scenario that was chosen has a result")
+    assert outcome == "pass"
+    assert "was chosen" in reason
     done = run(here, "check", "runs/one", "--subset")
-    assert "This is no verdict about the whole suite" in " ".join(done.out.split())
-    refused(check(here, "runs/one"), "filtered")
+    assert "no verdict about" in " ".join(done.out.split())
+    refused(check(here, "runs/one"), "--only SEC", code="run.partial")
 
 
 @pytest.mark.hazard("H14")
@@ -215,7 +218,7 @@ def test_with_other_results_beside_it_a_part_does_not_excuse_what_is_missing(her
     made(here, "runs/two", only=["MORE"], answers=lambda _id, _trial: "no")
     done = check(here, "runs/one", *others, "--subset")
     if others == ("rows.jsonl",):
-        refused(done, "1 row without `highbar_run` beside rows of a run")
+        refused(done, "1 row ", "`highbar_run`", code="run.mixed")
     else:
         assert suite_rule(done.json)[0] == "pass", "two parts, each said to be one"
 
@@ -236,13 +239,13 @@ def test_a_subset_of_a_whole_run_still_lacks_what_the_suite_demands(here):
 def test_a_folder_around_several_runs_is_ambiguous(here):
     made(here)
     made(here, "runs/two")
-    refused(check(here, "runs"), "2 runs", "one, two", "name the one that is meant")
+    refused(check(here, "runs"), "2 runs", "one, two", "runs/two", code="run.mixed")
 
 
 def test_a_folder_around_a_run_and_other_results_is_ambiguous(here):
     made(here)
     (here / "runs" / "more.jsonl").write_text('{"id": "X", "passed": true}\n')
-    refused(check(here, "runs"), "other results", "more.jsonl")
+    refused(check(here, "runs"), "1 run ", "more.jsonl", "runs/one", code="run.mixed")
 
 
 def test_runs_that_are_named_one_by_one_are_judged_together(here):
@@ -255,12 +258,12 @@ def test_runs_that_are_named_one_by_one_are_judged_together(here):
 def test_a_run_is_not_judged_together_with_other_rows(here):
     made(here)
     (here / "more.jsonl").write_text('{"id": "X", "passed": false, "agent_version": "1.0"}\n')
-    refused(check(here, "runs/one", "more.jsonl"), "1 row without `highbar_run` beside rows of a run")
+    refused(check(here, "runs/one", "more.jsonl"), "1 row ", "`highbar_run`", code="run.mixed")
 
 
 def test_the_same_run_twice_is_refused(here):
     made(here)
-    refused(check(here, "runs/one", "runs/one/results.jsonl"), "named twice")
+    refused(check(here, "runs/one", "runs/one/results.jsonl"), "results.jsonl", code="file.twice")
 
 
 def test_a_copy_of_a_folder_works(here):
@@ -274,8 +277,8 @@ def test_all_problems_of_several_folders_are_said_at_once(here):
     made(here, how="interrupted")
     made(here, "runs/two", only=["SEC"])
     done = check(here, "runs/one", "runs/two")
-    refused(done, "interrupted", "filtered")
-    assert len(done.json["problems"]) == 2
+    refused(done, "interrupted", "--only SEC")
+    assert [problem["code"] for problem in done.json["problems"]] == ["run.unfinished", "run.partial"]
 
 
 def test_a_mapping_of_the_policy_is_not_for_the_rows_of_a_run(here):
