@@ -34,6 +34,12 @@ class Reply:
     size: int
 
     @property
+    def codes(self) -> list[str]:
+        """The codes of the problems, in order."""
+        assert self.is_error, self.document
+        return [one["code"] for one in self.document["problems"]]
+
+    @property
     def problems(self) -> str:
         """Every problem as one text."""
         assert self.is_error, self.document

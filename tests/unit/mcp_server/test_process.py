@@ -94,7 +94,7 @@ def test_a_client_asks_the_real_server(folder: Path) -> None:
     async def talk(ask: Callable[..., Awaitable[Reply]]) -> None:
         assert (await ask("list_failures", results=["r.jsonl"])).document["failed"] == 1
         assert (await ask("check", results=["r.jsonl"])).document["verdict"] == "fail"
-        assert "outside of the folder" in (await ask("check", results=["/etc/passwd"])).problems
+        assert (await ask("check", results=["/etc/passwd"])).codes == ["mcp.outside-folder"]
         both = await asyncio.gather(ask("check", results=["r.jsonl"]), ask("read_policy"))
         assert [one.is_error for one in both] == [False, False]
 
@@ -209,7 +209,7 @@ def test_a_run_that_the_client_gives_up_is_stopped(folder: Path) -> None:
             await asyncio.gather(call, return_exceptions=True)
             put(folder, {"suite.json": suite("answer", 1)})
             while (found := await reply(client, "run", {"suite": "suite.json"})).is_error:
-                assert "a run is under way" in found.problems
+                assert found.codes == ["mcp.run-refused"]
                 await asyncio.sleep(0.05)
             spent.append(500 - found.document["budget_left_usd"])
 
@@ -247,21 +247,22 @@ def test_the_end_of_the_server_stops_a_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "wanted"),
+    ("options", "code", "wanted"),
     [
-        (["--allow-run"], "found no budget"),
-        (["--allow-run", "--budget", "5"], "found the budget '5'"),
-        (["--allow-run", "--budget", "$0"], "found the budget '$0'"),
-        (["--budget", "$5"], "--budget goes with --allow-run"),
-        (["nowhere"], "is no folder to serve"),
-        (["highbar.json"], "is no folder to serve"),
-        (["--policy", "../x.yaml"], "outside of the folder"),
+        (["--allow-run"], "option.bad-value", "found no budget"),
+        (["--allow-run", "--budget", "5"], "option.bad-value", "'5'"),
+        (["--allow-run", "--budget", "$0"], "option.bad-value", "'$0'"),
+        (["--budget", "$5"], "option.needs-another", "--allow-run"),
+        (["nowhere"], "file.missing", "nowhere"),
+        (["highbar.json"], "file.missing", "highbar.json"),
+        (["--policy", "../x.yaml"], "mcp.outside-folder", "../x.yaml"),
     ],
 )
-def test_a_server_that_cannot_be_started_says_why(folder: Path, options: list[str], wanted: str) -> None:
+def test_a_server_that_cannot_be_started_says_why(folder: Path, options: list[str], code: str, wanted: str) -> None:
     before = Path.cwd()
     done = run(folder, "mcp", *options)
     assert done.exit == 2
+    assert done.codes == [code]
     assert wanted in done.err
     assert done.out == ""
     assert Path.cwd() == before
@@ -273,7 +274,6 @@ def test_without_the_extra_one_line_says_how_to_install_it(folder: Path, monkeyp
         monkeypatch.delitem(sys.modules, name)
     done = run(folder, "mcp")
     assert done.exit == 2
-    assert done.err.splitlines() == [
-        "highbar mcp needs the package mcp, which is not installed",
-        "hint: pip install 'highbar[mcp]'",
-    ]
+    assert done.codes == ["machine.missing-package"]
+    assert len(done.err.splitlines()) == 2
+    assert "'highbar[mcp]'" in done.err

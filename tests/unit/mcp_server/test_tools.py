@@ -192,8 +192,10 @@ def test_a_history_is_listed_and_a_metric_is_followed(example: Path) -> None:
     assert found["drift"]
     metric = ask(example, "history", metric="pass_rate", last=1).document
     assert [one["record"] for one in metric["points"]] == [found["listed"][-1]["record"]]
-    assert "no run has the metric" in ask(example, "history", metric="pas_rate").problems
-    assert "no history to read" in ask(example, "history", folder="nowhere").problems
+    unknown = ask(example, "history", metric="pas_rate")
+    assert unknown.codes == ["history.not-found"]
+    assert "pas_rate" in unknown.problems
+    assert ask(example, "history", folder="nowhere").codes == ["history.missing"]
 
 
 @pytest.mark.parametrize("asked", [{}, {"metric": "pass_rate"}])
@@ -227,28 +229,40 @@ def test_every_problem_of_a_policy_is_an_answer_and_no_error(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "wanted"),
+    ("tool", "arguments", "code", "wanted"),
     [
-        ("check", {"results": ["none.jsonl"]}, "no such file"),
-        ("check", {"results": []}, "length >= 1"),
-        ("check", {}, "missing required field `results`"),
-        ("check", {"results": "r.jsonl"}, "Expected `array`"),
-        ("check", {"results": ["r.jsonl"], "agianst_ref": "main"}, "did you mean 'against_ref'?"),
-        ("check", {"results": ["r.jsonl"], "subset": True}, "unknown field `subset`"),
-        ("check", {"results": ["r.jsonl"], "policy": {"thresholds": {}}}, "Expected `str | null`"),
-        ("check", {"results": ["r.jsonl"], "policy": "thresholds: { pass_rate: 1% }"}, "no such file"),
-        ("check", {"results": ["r.jsonl"], "policy": "a: 1\nb: 2"}, "no such file"),
-        ("check", {"results": ["r.jsonl"], "against_ref": "--output=x"}, "is not the name of a commit"),
-        ("list_failures", {"results": ["r.jsonl"], "limit": 500}, "<= 50"),
-        ("show_trial", {"results": ["r.jsonl"], "id": "none"}, "no scenario has the id"),
-        ("check", {"results": ["torn.jsonl"]}, "torn.jsonl:2:"),
+        ("check", {"results": ["none.jsonl"]}, "file.missing", "none.jsonl"),
+        ("check", {"results": []}, "mcp.wrong-arguments", "length >= 1"),
+        ("check", {}, "mcp.wrong-arguments", "`results`"),
+        ("check", {"results": "r.jsonl"}, "mcp.wrong-arguments", "`array`"),
+        (
+            "check",
+            {"results": ["r.jsonl"], "agianst_ref": "main"},
+            "mcp.wrong-arguments",
+            "did you mean 'against_ref'?",
+        ),
+        ("check", {"results": ["r.jsonl"], "subset": True}, "mcp.wrong-arguments", "`subset`"),
+        ("check", {"results": ["r.jsonl"], "policy": {"thresholds": {}}}, "mcp.wrong-arguments", "`str | null`"),
+        (
+            "check",
+            {"results": ["r.jsonl"], "policy": "thresholds: { pass_rate: 1% }"},
+            "file.missing",
+            "thresholds: { pass_rate: 1% }",
+        ),
+        ("check", {"results": ["r.jsonl"], "policy": "a: 1\nb: 2"}, "file.missing", "a: 1"),
+        ("check", {"results": ["r.jsonl"], "against_ref": "--output=x"}, "ref.unknown", "--output=x"),
+        ("list_failures", {"results": ["r.jsonl"], "limit": 500}, "mcp.wrong-arguments", "<= 50"),
+        ("show_trial", {"results": ["r.jsonl"], "id": "none"}, "mcp.not-found", "none"),
+        ("check", {"results": ["torn.jsonl"]}, "file.cut-off", "torn.jsonl:2:"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_an_error_with_its_problems(
-    tmp_path: Path, tool: str, arguments: dict, wanted: str
+    tmp_path: Path, tool: str, arguments: dict, code: str, wanted: str
 ) -> None:
     put(tmp_path, {"highbar.json": POLICY, "r.jsonl": rows(True), "torn.jsonl": rows(True) + '{"id": "B", "pas'})
-    assert wanted in ask(tmp_path, tool, **arguments).problems
+    found = ask(tmp_path, tool, **arguments)
+    assert found.codes == [code]
+    assert wanted in found.problems
 
 
 def test_without_a_policy_nothing_is_judged_but_failures_are_listed(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_it_runs_in_the_folder_of_the_suite_with_the_environment_that_was_given(
         ('echo \'{"label": "spam"}\'', "malformed reply: unknown key 'label'"),
         ('echo \'{"error": "no books"}\'', "no books"),
         ('printf \'\\357\\273\\277{"error": "no books"}\'', "no books"),
-        ('echo \'{"output": "\\ud800"}\'', "half of a surrogate pair"),
+        ('echo \'{"output": "\\ud800"}\'', "malformed reply: output: the text"),
         ("printf '%0100000d' 0 | tr 0 '{'", "malformed reply: standard output begins with {"),
     ],
 )
@@ -268,16 +268,19 @@ def test_commands_that_run_at_once_are_not_mixed_up() -> None:
 
 def test_a_program_that_does_not_exist_is_refused_before_the_first_call(tmp_path: Path) -> None:
     (tmp_path / "beside").write_text("#!/bin/sh\n", "utf-8")
-    for name, text in (
-        ("no-such-program", "there is no program 'no-such-program' on the PATH"),
-        ("beside", "write ./beside for the one beside the suite"),
-        ("./no-such-program", "it is looked for from the suite's folder"),
-        ("./beside", "chmod +x ./beside"),
-        ("/", "there is no program '/'"),
+    for name, named, hint in (
+        ("no-such-program", "'no-such-program' on the PATH", "installed"),
+        ("beside", "'beside' on the PATH", " ./beside "),
+        ("./no-such-program", "'./no-such-program'", "the suite's folder"),
+        ("./beside", "'./beside'", "chmod +x ./beside"),
+        ("/", "'/'", "the suite's folder"),
     ):
         with pytest.raises(InputError) as refused:
             ask(Agent("command", (name,)), folder=tmp_path, environment={"PATH": "/usr/bin:/bin"})
-        assert text in str(refused.value)
+        (problem,) = refused.value.problems
+        assert problem.code == "agent.no-program"
+        assert named in problem.message
+        assert hint in (problem.hint or "")
 
 
 def test_a_script_without_a_first_line_is_an_error(tmp_path: Path) -> None:

@@ -30,4 +30,6 @@ def test_a_row_that_is_nested_too_deeply_is_refused(tmp_path, column):
     for arguments in (grading, labeling):
         done = run(tmp_path, *arguments)
         assert done.exit == 2, done.err
-        assert "rows.jsonl: the row of 'A' is nested deeper than 200 levels" in done.err
+        assert done.codes == ["file.too-deep"]
+        assert "rows.jsonl: the row of 'A' " in done.err
+        assert " 200 levels" in done.err

@@ -117,7 +117,8 @@ for attempt in (lambda path: folder.create(path / "one", plan_of()), folder.open
     try:
         attempt(Path(sys.argv[1]))
     except HighbarError as error:
-        print(type(error).__name__, str(error).partition("\\n")[0])
+        (problem,) = error.problems
+        print(problem.code, problem.file, problem.message)
 print(folder.read_run(Path(sys.argv[1])).ended)
 """
 
@@ -140,8 +141,8 @@ def test_a_folder_that_may_not_be_written_is_refused_before_anything_runs_and_ca
         pytest.skip("nothing can be mounted here")
     reason = r"(Permission denied|Read-only file system)"
     made, opened, read_back = done.stdout.splitlines()
-    assert re.fullmatch(rf"InputError {path}/one: the run folder cannot be made: {reason}", made), done.stderr
-    assert re.fullmatch(rf"InputError {path}/journal: cannot be written: {reason}", opened)
+    assert re.fullmatch(rf"file.unwritable {path}/one .*: {reason}", made), done.stderr
+    assert re.fullmatch(rf"file.unwritable {path}/journal .*: {reason}", opened)
     assert read_back == "6"
 
 

@@ -105,8 +105,9 @@ def test_a_plan_that_does_not_fit_together_is_refused(changes):
 @pytest.mark.parametrize("payload", [b"{}", b"", b'{"type":"judged"}', b'{"type":"began","id":1,"trial":1}', b"\xff"])
 def test_what_is_no_record_is_refused(payload):
     history = history_of()
-    with pytest.raises(InputError, match="not a record of a run"):
+    with pytest.raises(InputError, match="at byte 100: not a record") as caught:
         history.read(100, payload)
+    assert [problem.code for problem in caught.value.problems] == ["run.damaged"]
 
 
 def test_a_journal_begins_with_its_plan():

@@ -198,7 +198,7 @@ def test_a_body_that_is_cut_without_a_length_is_an_error() -> None:
         (faulty.answers({}), "malformed reply: there is no choices[0].message; the reply is an empty object"),
         (faulty.answers({"error": {"message": "over quota"}}), "malformed reply: the server reports an error"),
         (faulty.answers({"choices": [{"message": {"content": ""}}]}), EMPTY_REPLY),
-        (faulty.sends(b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "half of a surrogate pair"),
+        (faulty.sends(b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "malformed reply: output: the text"),
     ],
 )
 def test_what_is_no_reply_is_an_error(step: Step, reason: str) -> None:
@@ -338,24 +338,25 @@ def test_a_cancelled_call_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "environment", "said"),
+    ("keys", "environment", "code", "named"),
     [
-        ({"target": "${HOST}"}, {"HOST": "nonsense"}, "the address of the agent is none"),
-        ({"target": "${HOST}"}, {"HOST": "ftp://x/y"}, "the address of the agent is none"),
-        ({"target": "${HOST}"}, {"HOST": "http://a..b/"}, "the address of the agent is none"),
-        ({"target": "${HOST}"}, {"HOST": f"http://{'a' * 64}.com/"}, "the address of the agent is none"),
-        ({"target": "${HOST}"}, {"HOST": "http://host:99999/"}, "the address of the agent is none"),
-        ({"target": "${HOST}"}, {}, "${HOST} is not set"),
-        ({"key": "${KEY}"}, {"KEY": ""}, "${KEY} is not set"),
-        ({"key": "${KEY}"}, {"KEY": "CANARY-123\n"}, "the header Authorization has a line break"),
-        ({"headers": {"X-A": "${A}", "X-B": "${B}"}}, {}, "${A} is not set"),
+        ({"target": "${HOST}"}, {"HOST": "nonsense"}, "agent.bad-address", "the address"),
+        ({"target": "${HOST}"}, {"HOST": "ftp://x/y"}, "agent.bad-address", "the address"),
+        ({"target": "${HOST}"}, {"HOST": "http://a..b/"}, "agent.bad-address", "the address"),
+        ({"target": "${HOST}"}, {"HOST": f"http://{'a' * 64}.com/"}, "agent.bad-address", "the address"),
+        ({"target": "${HOST}"}, {"HOST": "http://host:99999/"}, "agent.bad-address", "the address"),
+        ({"target": "${HOST}"}, {}, "agent.variable-not-set", "${HOST}"),
+        ({"key": "${KEY}"}, {"KEY": ""}, "agent.variable-not-set", "${KEY}"),
+        ({"key": "${KEY}"}, {"KEY": "CANARY-123\n"}, "agent.bad-address", "Authorization"),
+        ({"headers": {"X-A": "${A}", "X-B": "${B}"}}, {}, "agent.variable-not-set", "${A}"),
     ],
 )
 def test_an_agent_that_cannot_be_called_at_all_is_refused(
-    keys: dict[str, Any], environment: dict[str, str], said: str
+    keys: dict[str, Any], environment: dict[str, str], code: str, named: str
 ) -> None:
     agent = Agent("http", **{"target": "http://127.0.0.1:1/", **keys})
     with pytest.raises(InputError) as refused:
         ask(agent, environment=environment)
-    assert said in str(refused.value)
+    assert {problem.code for problem in refused.value.problems} == {code}
+    assert named in refused.value.problems[0].message
     assert "CANARY" not in str(refused.value)

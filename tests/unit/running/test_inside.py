@@ -48,7 +48,7 @@ def test_a_text_cannot_lie_about_what_it_is(tmp_path: Path) -> None:
 
 def test_what_is_no_plain_value_is_a_malformed_reply(tmp_path: Path) -> None:
     (row,) = ran(tmp_path, lambda _: {"output": "yes", "state": object()})
-    assert row["error"] == "malformed reply: found a object, wanted text or a mapping of plain values"
+    assert row["error"].startswith("malformed reply: found a object,")
     assert row["output"] == "yes"
 
 

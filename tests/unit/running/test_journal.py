@@ -36,8 +36,9 @@ def test_any_line_is_found_by_its_offset(path):
         descriptor = os.open(path, os.O_RDONLY)
         found = [payload_at(descriptor, offset, "journal") for offset in reversed(offsets)]
         for wrong in (offsets[1] + 1, journal.end.size, 10**9):
-            with pytest.raises(InputError, match="no line of the journal"):
+            with pytest.raises(InputError, match=f"at byte {wrong}") as caught:
                 payload_at(descriptor, wrong, "journal")
+            assert [problem.code for problem in caught.value.problems] == ["run.damaged"]
         os.close(descriptor)
     assert found == records[::-1]
 

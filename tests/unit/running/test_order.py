@@ -8,7 +8,6 @@ from highbar.errors import InputError
 from highbar.running.order import choose_scenarios, permutation
 from highbar.store.run_document import Chosen
 from highbar.suite import Suite, read_values
-from tests.commandline import without_codes
 
 IDS = [f"S{place}" for place in range(200)]
 
@@ -20,10 +19,11 @@ def suite() -> Suite:
     )
 
 
-def problems(chosen: Chosen) -> list[str]:
+def problems(chosen: Chosen) -> list[tuple[str, str, str | None]]:
+    """The code of each problem, what its message begins with, and its hint."""
     with pytest.raises(InputError) as caught:
         choose_scenarios(suite(), chosen)
-    return [without_codes(str(problem)) for problem in caught.value.problems]
+    return [(problem.code, problem.message.partition(":")[0], problem.hint) for problem in caught.value.problems]
 
 
 def test_the_order_is_the_same_everywhere_and_forever() -> None:
@@ -77,11 +77,11 @@ def test_the_chosen_scenarios_are_in_the_order_of_the_file(chosen: Chosen, ids: 
 
 def test_a_choice_that_matches_nothing_is_a_problem_even_if_another_one_matches() -> None:
     assert problems(Chosen(only=("HOURS-1", "HOURS-3"))) == [
-        "--only HOURS-3: no scenario of the suite matches\nhint: did you mean 'HOURS-1'?"
+        ("option.no-match", "--only HOURS-3", "did you mean 'HOURS-1'?")
     ]
     assert problems(Chosen(only=("FIND[12]",))) != []  # brackets are no pattern
     assert problems(Chosen(category=("edge_cases",))) == [
-        "--category edge_cases: no scenario of the suite has it\nhint: did you mean 'edge_case'?"
+        ("option.no-match", "--category edge_cases", "did you mean 'edge_case'?")
     ]
 
 
@@ -91,13 +91,14 @@ def test_all_problems_of_a_choice_are_said_at_once() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_a_problem(limit: int) -> None:
-    assert problems(Chosen(limit=limit)) == [f"--limit {limit}: wanted a whole number from 1"]
+    assert problems(Chosen(limit=limit)) == [("option.bad-value", f"--limit {limit}", None)]
 
 
 def test_an_empty_choice_is_a_problem() -> None:
-    assert problems(Chosen(only=("HOURS-1",), category=("edge_case",))) == [
-        "no scenario matches both --only and --category"
-    ]
+    ((code, message, _),) = problems(Chosen(only=("HOURS-1",), category=("edge_case",)))
+    assert code == "option.no-match"
+    assert "--only" in message
+    assert "--category" in message
 
 
 def test_a_scenario_without_a_category_is_not_in_the_category_none() -> None:

@@ -134,6 +134,7 @@ def test_a_conversation_is_given_as_a_list_of_messages(tmp_path):
 )
 def test_a_function_that_cannot_be_called_is_refused_before_the_first_call(tmp_path, code, message, hint, line):
     problem = refusal(python_agent(tmp_path, code))
+    assert problem.code == "agent.not-loaded"
     assert message in problem.message
     assert "frozen" not in problem.message
     assert problem.line == line
@@ -143,7 +144,8 @@ def test_a_function_that_cannot_be_called_is_refused_before_the_first_call(tmp_p
 
 def test_a_file_with_the_name_of_a_module_that_is_loaded_is_refused(tmp_path):
     problem = refusal(python_agent(tmp_path, "def answer(input): return input", "json:answer"))
-    assert problem.message == "json is the name of another module, which is loaded already"
+    assert problem.code == "agent.not-loaded"
+    assert problem.message.startswith("json ")
     assert problem.hint == f"rename {tmp_path / 'json.py'}"
 
 

@@ -68,9 +68,10 @@ def graded(here: Path, *arguments: str) -> dict[tuple[str, int], dict[str, Any]]
     return {(row["id"], row["trial"]): row for row in rows_in(here / "new.jsonl")}
 
 
-def refused(here: Path, *arguments: str) -> str:
+def refused(here: Path, *arguments: str, code: str) -> str:
     done = grade(here, *arguments)
     assert done.exit == 2, done.err
+    assert done.codes == [code], done.err
     assert not (here / "new.jsonl").exists()
     return done.err
 
@@ -126,7 +127,9 @@ def test_a_scenario_that_the_run_did_not_have_is_undecided(here):
 def test_a_scenario_that_the_suite_does_not_have_is_refused(here):
     recorded(here)
     (here / "suite.json").write_text(json.dumps(SUITE | {"scenarios": SUITE["scenarios"][1:]}))
-    assert "suite.json does not have 1 scenario: HOURS" in refused(here, "out")
+    said = refused(here, "out", code="suite.unknown-scenario")
+    assert "suite.json" in said
+    assert "1 scenario: HOURS" in said
 
 
 def test_errors_and_trials_that_were_not_run_stay_what_they_are(here):
@@ -146,13 +149,14 @@ def test_errors_and_trials_that_were_not_run_stay_what_they_are(here):
 def test_two_runs_of_the_same_scenarios_are_refused(here):
     recorded(here)
     record(here / "two", here / "suite.json", lambda id_, _: REPLIES[id_])
-    assert "two runs have answers of the same scenarios: HOURS" in refused(here, "out", "two")
+    assert "two: " in (said := refused(here, "out", "two", code="run.twice"))
+    assert "HOURS, FIND, SECRET, LABEL" in said
 
 
 def test_runs_of_two_agents_are_refused(here):
     record(here / "out", here / "suite.json", lambda id_, _: REPLIES[id_], only=["HOURS"])
     record(here / "two", here / "suite.json", lambda id_, _: REPLIES[id_], only=["FIND"], agent="other:answer")
-    assert "another agent was run" in refused(here, "out", "two")
+    assert "two: " in refused(here, "out", "two", code="run.shards-differ")
 
 
 def test_runs_of_different_scenarios_are_graded_together_in_the_order_of_the_suite(here):
@@ -169,7 +173,7 @@ def test_runs_of_different_scenarios_are_graded_together_in_the_order_of_the_sui
 def test_a_suite_that_only_lists_ids_grades_nothing(here):
     recorded(here)
     (here / "ids.json").write_text(json.dumps(["HOURS", "FIND", "SECRET", "LABEL"]))
-    assert "no checks to grade by" in refused(here, "out", "--suite", "ids.json")
+    assert "ids.json" in refused(here, "out", "--suite", "ids.json", code="suite.no-check")
 
 
 @pytest.mark.process
@@ -180,7 +184,7 @@ def test_checks_in_python_are_carried_out(here):
     assert graded(here, "out")["HOURS", 1]["correct"] is False
     (here / "new.jsonl").unlink()
     write_suite(here, HOURS={"answer": {"python": "polite:thank"}})
-    assert "polite" in refused(here, "out")
+    assert "polite:thank" in refused(here, "out", code="check.not-loaded")
 
 
 # --- where the rows go -----------------------------------------------------------------------
@@ -195,14 +199,15 @@ def test_an_input_is_never_written_over(here, output):
     named = ["rows.jsonl", "--suite", "suite.json"] if output == "rows.jsonl" else ["out"]
     done = run(here, "grade", *named, "-o", output)
     assert done.exit == 2
-    assert "both read and written" in done.err
+    assert done.codes == ["file.read-and-written"]
+    assert output in done.err
     assert (here / output).read_bytes() == before
 
 
 def test_the_output_is_required_and_is_named_as_results_are(here):
     recorded(here)
     assert run(here, "grade", "out").exit == 2
-    assert "end it in .jsonl" in run(here, "grade", "out", "-o", "new.csv").err
+    assert run(here, "grade", "out", "-o", "new.csv").codes == ["output.unknown-ending"]
 
 
 def test_the_new_rows_are_judged_by_check(here):
@@ -215,7 +220,7 @@ def test_the_new_rows_are_judged_by_check(here):
 def test_runs_and_rows_are_not_mixed(here):
     recorded(here)
     write_rows(here, {"id": "HOURS", "output": "10 am"})
-    assert "cannot be graded together" in refused(here, "out", "rows.jsonl")
+    refused(here, "out", "rows.jsonl", code="run.mixed")
 
 
 # --- rows ------------------------------------------------------------------------------------
@@ -226,9 +231,9 @@ def of_rows(here: Path, *rows: dict[str, Any], name: str = "rows.jsonl") -> dict
     return graded(here, name, "--suite", "suite.json")
 
 
-def refused_rows(here: Path, *rows: dict[str, Any]) -> str:
+def refused_rows(here: Path, *rows: dict[str, Any], code: str) -> str:
     write_rows(here, *rows)
-    return refused(here, "rows.jsonl", "--suite", "suite.json")
+    return refused(here, "rows.jsonl", "--suite", "suite.json", code=code)
 
 
 def test_the_rows_of_a_run_are_graded_as_the_run_graded_them(here):
@@ -259,19 +264,20 @@ def test_scenarios_and_trials_without_a_row_are_undecided(here):
 
 
 def test_ids_that_the_suite_does_not_have_are_refused(here):
-    said = refused_rows(here, {"id": "HOUR", "output": "10 am"}, {"id": "X", "output": ""})
-    assert "does not have 2 scenarios: HOUR, X" in said
+    rows = {"id": "HOUR", "output": "10 am"}, {"id": "X", "output": ""}
+    said = refused_rows(here, *rows, code="suite.unknown-scenario")
+    assert "2 scenarios: HOUR, X" in said
     assert "did you mean 'HOURS'?" in said
 
 
 @pytest.mark.parametrize("trials", [(1, 1), (None, None), (None, 1)])
 def test_two_rows_of_one_trial_are_refused(here, trials):
-    said = refused_rows(here, *({"id": "HOURS", "trial": trial, "output": "10 am"} for trial in trials))
-    assert "two rows are of the same trial: HOURS, trial 1" in said
+    rows = [{"id": "HOURS", "trial": trial, "output": "10 am"} for trial in trials]
+    assert "HOURS, trial 1\n" in refused_rows(here, *rows, code="results.duplicate-trial")
 
 
 def test_a_file_that_records_no_answers_is_refused(here):
-    assert "this file records no answers" in refused_rows(here, {"id": "HOURS", "passed": True}, {"id": "SECRET"})
+    refused_rows(here, {"id": "HOURS", "passed": True}, {"id": "SECRET"}, code="results.no-answers")
 
 
 def test_a_row_without_an_answer_among_others_is_undecided(here):
@@ -344,12 +350,13 @@ def test_an_answer_to_another_input_is_undecided(here):
 
 def test_an_answer_that_was_cut_is_undecided(here):
     row = {"id": "HOURS", "output": "10 am", "left_out": {"output": 5}, "tool_calls": ["{"]}
-    assert of_rows(here, row)["HOURS", 1]["unjudged"] == "check: only a part of the answer was recorded"
+    assert of_rows(here, row)["HOURS", 1]["unjudged"].startswith("check: only a part ")
 
 
 @pytest.mark.parametrize("column", [{"tool_calls": [{"arguments": 1}]}, {"tool_calls": "x"}, {"messages": ["x"]}])
 def test_calls_and_messages_in_another_form_are_refused(here, column):
-    assert "HOURS, trial 1" in refused_rows(here, {"id": "HOURS", "output": "x", **column})
+    said = refused_rows(here, {"id": "HOURS", "output": "x", **column}, code="row.wrong-type")
+    assert f"HOURS, trial 1: {next(iter(column))}" in said
 
 
 def test_a_latency_that_was_not_recorded_is_undecided(here):
@@ -407,11 +414,12 @@ def test_tables_and_arrays_are_read_as_check_reads_them(here):
 
 def test_rows_that_no_reader_takes_are_refused_with_their_line(here):
     (here / "rows.jsonl").write_text('{"id": "HOURS", "output": "x"}\n{"id": "FIND", "output": 7}\n')
-    assert "rows.jsonl:2: output: found 7" in refused(here, "rows.jsonl", "--suite", "suite.json")
+    said = refused(here, "rows.jsonl", "--suite", "suite.json", code="row.wrong-type")
+    assert "rows.jsonl:2: output: found 7" in said
     (here / "rows.jsonl").write_text('{"id": "HOURS", "output": "x"\n')
-    assert "rows.jsonl:1" in refused(here, "rows.jsonl", "--suite", "suite.json")
+    assert "rows.jsonl:1" in refused(here, "rows.jsonl", "--suite", "suite.json", code="file.not-json")
 
 
 def test_rows_do_not_name_their_suite(here):
     write_rows(here, {"id": "HOURS", "output": "x"})
-    assert "--suite FILE is missing" in refused(here, "rows.jsonl")
+    assert "--suite FILE" in refused(here, "rows.jsonl", code="option.missing")

@@ -57,7 +57,8 @@ def test_a_limit_counts_before_the_shards() -> None:
 def test_what_is_no_shard_is_refused(tmp_path: Path, text: str) -> None:
     done = run(tmp_path, "run", "--shard", text)
     assert done.exit == 2
-    assert "wanted K/N" in done.err
+    assert done.codes == ["option.bad-value"]
+    assert "K/N" in done.err
 
 
 def test_shards_run_from_python_are_judged_together(tmp_path: Path) -> None:
@@ -181,18 +182,19 @@ def changed(project: Project, name: str, **parts: dict[str, Any]) -> str:
 @pytest.mark.process
 @pytest.mark.hazard("H53")
 @pytest.mark.parametrize(
-    ("parts", "said"),
+    ("parts", "said", "code"),
     [
-        ({"suite": {"digest": "0" * 64}}, "another suite"),
-        ({"agent": {"settings": "0" * 64}}, "another agent"),
-        ({"agent": {"target": "other:answer"}}, "another agent"),
-        ({"chosen": {"limit": 3}}, "filtered"),
-        ({"chosen": {"only": ["S1"]}}, "filtered"),
-        ({"chosen": {"category": ["x"]}}, "filtered"),
+        ({"suite": {"digest": "0" * 64}}, "another suite", "run.shards-differ"),
+        ({"agent": {"settings": "0" * 64}}, "another agent", "run.shards-differ"),
+        ({"agent": {"target": "other:answer"}}, "another agent", "run.shards-differ"),
+        ({"chosen": {"limit": 3}}, "filtered", "run.partial"),
+        ({"chosen": {"only": ["S1"]}}, "filtered", "run.partial"),
+        ({"chosen": {"category": ["x"]}}, "filtered", "run.partial"),
     ],
 )
-def test_a_foreign_shard_is_refused(sharded: Project, parts: dict[str, Any], said: str) -> None:
-    refused(check(sharded, "s1of3", changed(sharded, "s2of3", **parts), "s3of3"), said, "changed")
+def test_a_foreign_shard_is_refused(sharded: Project, parts: dict[str, Any], said: str, code: str) -> None:
+    done = check(sharded, "s1of3", changed(sharded, "s2of3", **parts), "s3of3")
+    refused(done, said, "changed", code=code)
 
 
 @pytest.mark.process
@@ -201,7 +203,10 @@ def test_two_versions_of_the_agent_are_refused(sharded: Project) -> None:
     shutil.rmtree(sharded.folder / two, ignore_errors=True)
     (sharded.folder / one).rename(sharded.folder / two)
     other = changed(sharded, "s2of3", agent={"version": "2"})
-    refused(check(sharded, two, other, "s3of3"), "two versions of the agent")
+    done = check(sharded, two, other, "s3of3")
+    refused(done, code="run.shards-differ")
+    (problem,) = done.json["problems"]
+    assert sorted(problem["message"].rpartition(": ")[2].split(" and ")) == ["1", "2"]
 
 
 @pytest.mark.process
@@ -209,7 +214,10 @@ def test_a_shard_that_was_interrupted_is_refused(sharded: Project) -> None:
     copy = sharded.folder / "killed"
     shutil.copytree(sharded.folder / "s2of3", copy)
     (copy / "run.json").unlink()
-    refused(check(sharded, "s1of3", "killed", "s3of3"), "has not ended")
+    done = check(sharded, "s1of3", "killed", "s3of3")
+    refused(done)
+    problems = {problem["code"]: problem["file"] for problem in done.json["problems"]}
+    assert problems == {"run.unfinished": "killed", "run.shards-differ": "killed/results.jsonl"}
     shutil.rmtree(copy)
 
 
