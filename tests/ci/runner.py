@@ -36,8 +36,8 @@ else:
         author = dict(login="github-actions[bot]")
         state["comments"].append(dict(id=len(state["comments"]) + 100, user=author, body=body))
     else:
-        (one,) = [one for one in state["comments"] if str(one["id"]) == place.rpartition("/")[2]]
-        one["body"] = body
+        (old,) = [old for old in state["comments"] if str(old["id"]) == place.rpartition("/")[2]]
+        old["body"] = body
 store.write_text(json.dumps(state))
 """
 

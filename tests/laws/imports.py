@@ -54,7 +54,7 @@ TRACELESS: Mapping[str, str] = {
     "pydantic-evals": "an evaluator that was not content is written of in one place only",
     "mlflow": "a row of the table has nothing beside its cells; a column is there if any row has it",
     "otel": "an evaluation is one event, and no other span counts them",
-    "map": "a home-grown file has no header that says what its records must hold",
+    "map": "nothing in a home-grown file says what its records must hold",
     "ours": "rows of our own declare nothing beyond themselves: a suite does",
     "select": "rows of our own, of which a tag chooses some: as above",
     "junit": "a report whose suites do not count tests, failures and errors tells of each in one place only",
@@ -82,7 +82,7 @@ EXCEPTIONS: Mapping[str, Callable[[Case, Change, str], bool]] = {
     ),
     # promptfoo names a scenario by its variables. Without one of them the failed trial is still counted, but as a
     # scenario of its own, which makes one more. A suite has the names.
-    "a variable that is gone makes another scenario": lambda case, change, metric: (
+    "without a variable it is another scenario": lambda case, change, metric: (
         case.tool == "promptfoo"
         and change.kind == "taken"
         and metric in ("error_rate", "violation_rate")

@@ -30,9 +30,9 @@ ENDS = ("passed",) * 5 + ("failed", "skipped", "todo", "flaky", "crashed")
 NAMES = ("a", "b", "c")
 UNSEEN: Mapping[str, str] = {
     "todo": "jest-junit counts no todo, so that one more or less leaves no trace",
-    "beside a todo": "jest-junit lists todos as if they had passed: without a test that passed there seem to be fewer",
+    "beside a todo": "jest-junit lists todos as if they had passed: without one that did there seem to be fewer",
     "attempt": "of the attempts at a test, only the last is counted",
-    "beside attempts": "pytest counts some attempts too: without a test that passed there seem to be fewer",
+    "beside attempts": "pytest counts some attempts too: without one that passed there seem to be fewer",
     "beside suites": "a suite may count its inner suites: without its own tests, these may be what it counts",
 }
 """Test cases that can be taken out of a report without a trace, and why."""

@@ -235,7 +235,7 @@ def said_of(policy: dict[str, Any], fault: Fault, folder: Path) -> list[str]:
         f"{fault} is accepted\n{text_of(wrong)}"
     )
     # Whether a value is within the range of a metric, and what its unit is, only that metric can tell.
-    return [message.partition(" as a ")[0] for message in here if "outside the range of" not in message]
+    return [message.partition(" as a ")[0] for message in here if "outside the range" not in message]
 
 
 def is_open(path: Path_) -> bool:

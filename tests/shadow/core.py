@@ -58,7 +58,7 @@ def _sound(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Unread:
-        raise InputError(Problem("results.unreadable", "some results do not have the declared form")) from None
+        raise InputError(Problem("results.unreadable", "a row is wrong")) from None
 
 
 @contextmanager
