@@ -192,7 +192,7 @@ def decorated(function):
         # Below the last line of the test, counted
         # from the first line of each: what a
         # traceback says about this function
-        # says nothing about the one inside,
+        # does not hold for the one inside,
         # which records and asserts in lines
         # of its own.
         #
