@@ -148,7 +148,7 @@ def wait_until_read(process: subprocess.Popen[bytes]) -> None:
         unread: int = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0]
         return unread == 0 and is_waiting(process.pid)
 
-    wait_for(waits, "standard input is not read")
+    wait_for(waits, "its input stays unread")
 
 
 def check(

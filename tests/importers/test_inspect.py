@@ -18,6 +18,7 @@ from tests.importers.imported import (
     FIXTURES,
     Row,
     imported,
+    problems_of,
     recognized,
     refusal,
     samples,
@@ -267,9 +268,11 @@ def test_a_conversation_is_shown_by_what_the_user_said_last(tmp_path):
 
 @pytest.mark.hazard("H09")
 def test_a_run_that_lacks_planned_samples_is_refused():
-    told = refusal("inspect", LOGS / "halted.eval")
-    assert "6 of 12 planned samples have no result (Q-07 …); the run ended with the status error" in told
-    assert "eval-retry" in told
+    (problem,) = problems_of("inspect", LOGS / "halted.eval")
+    assert problem.code == "import.incomplete"
+    for value in ("6 of 12", "(Q-07 …)", "status error"):
+        assert value in problem.message
+    assert "eval-retry" in problem.hint
 
 
 def test_an_epoch_that_is_missing_is_an_error_row_with_what_its_sample_says(tmp_path):
@@ -285,25 +288,30 @@ def test_an_epoch_that_is_missing_is_an_error_row_with_what_its_sample_says(tmp_
 
 
 def test_a_run_that_has_not_ended_is_refused(tmp_path):
-    assert "has not ended" in refusal("inspect", written(tmp_path, "log.json", log(status="started")))
+    (problem,) = problems_of("inspect", written(tmp_path, "log.json", log(status="started")))
+    assert problem.code == "import.incomplete"
+    assert "started" in problem.message
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("_journal/start.json", "{}")
         archive.writestr("samples/1_epoch_1.json", json.dumps(log()["samples"][0]))
-    assert "has not ended" in refusal("inspect", path)
+    assert [problem.code for problem in problems_of("inspect", path)] == ["import.incomplete"]
 
 
 def test_a_log_without_samples_is_refused(tmp_path):
-    assert "no sample" in refusal("inspect", written(tmp_path, "log.json", log(samples=[])))
     document = log(samples=None)
     document["eval"]["config"]["log_samples"] = False
-    assert "written without them" in refusal("inspect", written(tmp_path, "log.json", document))
+    found = [problems_of("inspect", written(tmp_path, "log.json", made))[0] for made in (log(samples=[]), document)]
+    assert [problem.code for problem in found] == ["results.empty", "results.empty"]
+    assert found[0].message != found[1].message  # which also says why
 
 
 def test_an_old_log_that_names_no_samples_must_hold_as_many_as_it_was_to_run(tmp_path):
     document = log()
     document["eval"]["dataset"] = {"samples": 5}
-    assert "the log holds 2 samples of 5" in refusal("inspect", written(tmp_path, "log.json", document))
+    (problem,) = problems_of("inspect", written(tmp_path, "log.json", document))
+    assert problem.code == "import.incomplete"
+    assert "2 samples of 5" in problem.message
     document["eval"]["config"]["limit"] = 2
     assert len(rows_of(tmp_path, document)) == 2
     document["eval"]["config"]["limit"] = [1, 3]
@@ -318,25 +326,29 @@ def test_a_newer_version_is_read_with_a_warning(tmp_path):
 def test_a_sample_that_stands_twice_is_refused(tmp_path):
     document = log()
     document["samples"].append(document["samples"][0])
-    assert "sample 1, epoch 1 occurs twice" in refusal("inspect", written(tmp_path, "log.json", document))
+    (problem,) = problems_of("inspect", written(tmp_path, "log.json", document))
+    assert problem.code == "import.duplicate"
+    assert "sample 1, epoch 1" in problem.message
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "code", "value"),
     [
-        ({"eval": None}, "no Inspect log"),
-        ({"eval": {"dataset": {}}}, "names no task"),
-        ({"samples": [3]}, "wanted an object"),
-        ({"samples": [{"epoch": 1}]}, "id: found None"),
-        ({"samples": [{"id": "1", "epoch": "one"}]}, "epoch: found 'one'"),
-        ({"samples": [{"id": "1", "scores": [1]}]}, "wanted an object"),
-        ({"samples": [{"id": "1", "error": 3}]}, "wanted an object"),
-        ({"samples": [{"id": "1", "total_time": "long"}]}, "total_time: found 'long'"),
-        ({"version": "two"}, "version: found 'two'"),
+        ({"eval": None}, "import.other-file", ""),
+        ({"eval": {"dataset": {}}}, "import.other-file", ""),
+        ({"samples": [3]}, "import.wrong-value", ""),
+        ({"samples": [{"epoch": 1}]}, "import.wrong-value", "sample 1: id: "),
+        ({"samples": [{"id": "1", "epoch": "one"}]}, "import.wrong-value", "epoch: found 'one'"),
+        ({"samples": [{"id": "1", "scores": [1]}]}, "import.wrong-value", ""),
+        ({"samples": [{"id": "1", "error": 3}]}, "import.wrong-value", "error: found 3"),
+        ({"samples": [{"id": "1", "total_time": "long"}]}, "import.wrong-value", "total_time: found 'long'"),
+        ({"version": "two"}, "import.wrong-value", "version: found 'two'"),
     ],
 )
-def test_what_is_no_log_is_refused_with_its_place(tmp_path, change, told):
-    assert told in refusal("inspect", written(tmp_path, "log.json", log(**change)))
+def test_what_is_no_log_is_refused_with_its_place(tmp_path, change, code, value):
+    (problem,) = problems_of("inspect", written(tmp_path, "log.json", log(**change)))
+    assert problem.code == code
+    assert value in problem.message
 
 
 # --- real files --------------------------------------------------------------------------------

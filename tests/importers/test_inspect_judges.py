@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from highbar.model.judging import ScorerDemand
-from tests.commandline import Run, run
-from tests.importers.imported import FIXTURES, imported, refusal, written
+from tests.commandline import Run, refused, run
+from tests.importers.imported import FIXTURES, imported, problems_of, written
 from tests.importers.test_inspect import log
 
 LOGS = FIXTURES / "inspect"
@@ -112,7 +112,10 @@ def test_the_second_scorer_of_one_name_judges_too(tmp_path):
 def test_an_accuracy_above_one_is_refused_and_one_below_zero_is_no_pass(tmp_path):
     assert corrects(tmp_path, with_scorers({"x": 1}, {"x": -1}, x=ACCURACY)) == [True, False]
     above = written(tmp_path, "log.json", with_scorers({"x": 1}, {"x": 5}, x=ACCURACY))
-    assert "the scorer x judges and gave 5, which is above 1" in refusal("inspect", above)
+    (problem,) = problems_of("inspect", above)
+    assert problem.code == "judge.undeclared"
+    for value in ("sample 2, epoch 1", "scorer x", "gave 5", "above 1"):
+        assert value in problem.message
 
 
 def test_a_judge_that_is_silent_leaves_a_sample_undecided_unless_another_says_no(tmp_path):
@@ -127,10 +130,10 @@ def test_a_judge_that_is_silent_leaves_a_sample_undecided_unless_another_says_no
 
 
 def test_a_log_without_a_scorer_is_refused_crashed_or_not(tmp_path):
-    assert "the log has no scorer" in checked(tmp_path, LOGS / "unscored.eval").problems
+    refused(checked(tmp_path, LOGS / "unscored.eval"), "scorer", code="judge.undeclared")
     document = with_scorers({}, {})
     document["samples"][0]["error"] = {"message": "boom"}
-    assert checked(tmp_path, written(tmp_path, "log.json", document)).exit == 2
+    refused(checked(tmp_path, written(tmp_path, "log.json", document)), code="judge.undeclared")
 
 
 def test_a_score_outside_of_its_scale_takes_no_quality_from_another_scorer(tmp_path):
@@ -155,9 +158,10 @@ def test_the_policy_says_who_judges_and_what_is_enough(tmp_path):
 
 
 def test_a_scorer_that_the_policy_names_and_the_log_has_not_is_refused_with_those_that_it_has():
-    told = refusal("inspect", LOGS / "opinions.eval", judged_by=(ScorerDemand("opinions"),))
-    assert "judged_by names the scorer 'opinions'" in told
-    assert "there are opinions.polite, opinions.safe" in told
+    (problem,) = problems_of("inspect", LOGS / "opinions.eval", judged_by=(ScorerDemand("opinions"),))
+    assert problem.code == "judge.unknown-scorer"
+    assert "'opinions'" in problem.message
+    assert "opinions.polite, opinions.safe" in problem.message
 
 
 def test_where_the_scorer_of_the_policy_is_absent_the_row_is_undecided(tmp_path):
@@ -214,38 +218,49 @@ def test_the_judge_cannot_have_used_more_than_all_models(tmp_path):
         "model_usage": {"m": {"total_tokens": 5}},
         "role_usage": {"grader": {"total_tokens": 9}},
     }
-    assert "the judges used more total_tokens" in refusal("inspect", written(tmp_path, "log.json", document))
+    (problem,) = problems_of("inspect", written(tmp_path, "log.json", document))
+    assert problem.code == "import.contradiction"
+    for value in ("sample 1, epoch 1", "role_usage", "total_tokens"):
+        assert value in problem.message
 
 
 # --- what contradicts itself -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "code", "values"),
     [
-        (lambda made: made["eval"]["config"].update(limit=[4, 2]), "limit: found [4, 2]"),
-        (lambda made: made["eval"]["config"].update(limit=[2, 2]), "limit: found [2, 2]"),
-        (lambda made: made["eval"]["config"].update(limit=0), "limit: found 0"),
-        (lambda made: made["eval"]["config"].update(limit=-1), "limit: found -1"),
-        (lambda made: made["eval"]["config"].update(limit=True), "limit: found true"),
-        (lambda made: made["eval"]["config"].update(limit="2"), "limit: found '2'"),
-        (lambda made: made["eval"]["config"].update(epochs=0), "epochs: found 0"),
-        (lambda made: made.update(status="SUCCESS"), "status: found 'SUCCESS', wanted started, success"),
-        (lambda made: made.update(status="Started"), "status: found 'Started'"),
-        (lambda made: made.update(invalidated=True), "samples were invalidated, and holds none"),
-        (lambda made: made.update(results={"total_samples": 3}), "its results count 3"),
-        (lambda made: made.update(results={"total_samples": 2, "completed_samples": 1}), "1 that completed"),
-        (lambda made: made["eval"]["dataset"].update(samples=3), "its dataset and limit give 3"),
-        (lambda made: made["eval"]["dataset"].update(samples=1, sample_ids=["1"]), "sample 2 is in this log and not"),
-        (lambda made: made["samples"][0].update(epoch=2), "has an epoch 2; the header says 1"),
+        (lambda made: made["eval"]["config"].update(limit=[4, 2]), "import.wrong-value", ["limit", "[4, 2]"]),
+        (lambda made: made["eval"]["config"].update(limit=[2, 2]), "import.wrong-value", ["limit", "[2, 2]"]),
+        (lambda made: made["eval"]["config"].update(limit=0), "import.wrong-value", ["limit", "found 0"]),
+        (lambda made: made["eval"]["config"].update(limit=-1), "import.wrong-value", ["limit", "-1"]),
+        (lambda made: made["eval"]["config"].update(limit=True), "import.wrong-value", ["limit", "true"]),
+        (lambda made: made["eval"]["config"].update(limit="2"), "import.wrong-value", ["limit", "'2'"]),
+        (lambda made: made["eval"]["config"].update(epochs=0), "import.wrong-value", ["epochs", "found 0"]),
+        (lambda made: made.update(status="SUCCESS"), "import.wrong-value", ["status", "'SUCCESS'", "started, success"]),
+        (lambda made: made.update(status="Started"), "import.wrong-value", ["status", "'Started'"]),
+        (lambda made: made.update(invalidated=True), "import.contradiction", ["invalidated"]),
+        (lambda made: made.update(results={"total_samples": 3}), "import.contradiction", ["of 2", "count 3"]),
+        (
+            lambda made: made.update(results={"total_samples": 2, "completed_samples": 1}),
+            "import.contradiction",
+            ["2 samples", "count 1"],
+        ),
+        (lambda made: made["eval"]["dataset"].update(samples=3), "import.contradiction", ["2 samples", "give 3"]),
+        (
+            lambda made: made["eval"]["dataset"].update(samples=1, sample_ids=["1"]),
+            "import.contradiction",
+            ["sample 2"],
+        ),
+        (lambda made: made["samples"][0].update(epoch=2), "import.contradiction", ["sample 1", "epoch 2", "says 1"]),
     ],
 )
-def test_a_header_that_makes_no_sense_or_contradicts_the_samples_is_refused(tmp_path, change, told):
+def test_a_header_that_makes_no_sense_or_contradicts_the_samples_is_refused(tmp_path, change, code, values):
     made = log()
     change(made)
     done = checked(tmp_path, written(tmp_path, "log.json", made))
-    assert done.exit == 2
-    assert told in done.problems
+    refused(done, code=code)
+    assert [value for value in values if value not in done.problems] == []
 
 
 def repacked(folder: Path, name: str, change: Any) -> Path:
@@ -267,26 +282,62 @@ def without(members: dict[str, str], member: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "code", "values"),
     [
-        ("labels.eval", lambda m: m.update({"Samples/S-9_epoch_1.json": "{}"}), "'Samples/S-9_epoch_1.json'"),
-        ("labels.eval", lambda m: m.update({"samples/S-9_epoch_1.json.bak": "{}"}), "no sample as Inspect AI"),
-        ("labels.eval", lambda m: m.update({"samples/S-9_epoch_1/events/0.json": "[]"}), "no sample as Inspect AI"),
-        ("chunked.eval", lambda m: m.pop("samples/Q-01_epoch_1/sample.json"), "no sample as Inspect AI"),
-        ("stopped.eval", lambda m: m.pop("samples/S-1_epoch_1.json"), "summaries.json lists sample S-1, epoch 1"),
-        ("scored_crash.eval", lambda m: without(m, "samples/S-2_epoch_1.json", "error"), "the sample has no error"),
-        ("limits.eval", lambda m: without(m, "samples/S-2_epoch_1.json", "limit"), "met a limit, and the sample"),
+        (
+            "labels.eval",
+            lambda m: m.update({"Samples/S-9_epoch_1.json": "{}"}),
+            "file.damaged",
+            ["'Samples/S-9_epoch_1.json'"],
+        ),
+        (
+            "labels.eval",
+            lambda m: m.update({"samples/S-9_epoch_1.json.bak": "{}"}),
+            "file.damaged",
+            ["'samples/S-9_epoch_1.json.bak'"],
+        ),
+        (
+            "labels.eval",
+            lambda m: m.update({"samples/S-9_epoch_1/events/0.json": "[]"}),
+            "file.damaged",
+            ["'samples/S-9_epoch_1/events/0.json'"],
+        ),
+        (
+            "chunked.eval",
+            lambda m: m.pop("samples/Q-01_epoch_1/sample.json"),
+            "file.damaged",
+            ["'samples/Q-01_epoch_1/"],
+        ),
+        (
+            "stopped.eval",
+            lambda m: m.pop("samples/S-1_epoch_1.json"),
+            "import.incomplete",
+            ["summaries.json", "sample S-1, epoch 1"],
+        ),
+        (
+            "scored_crash.eval",
+            lambda m: without(m, "samples/S-2_epoch_1.json", "error"),
+            "import.contradiction",
+            ["sample S-2, epoch 1", "crashed"],
+        ),
+        (
+            "limits.eval",
+            lambda m: without(m, "samples/S-2_epoch_1.json", "limit"),
+            "import.contradiction",
+            ["sample S-2, epoch 1", "limit"],
+        ),
         (
             "invalidated.eval",
             lambda m: without(m, "samples/S-2_epoch_1.json", "invalidation"),
-            "samples were invalidated, and holds none",
+            "import.contradiction",
+            ["invalidated"],
         ),
     ],
 )
-def test_members_of_an_archive_that_are_odd_or_contradict_each_other_are_refused(tmp_path, name, change, told):
+def test_members_of_an_archive_that_are_odd_or_contradict_each_other_are_refused(tmp_path, name, change, code, values):
     done = checked(tmp_path, repacked(tmp_path, name, change))
-    assert done.exit == 2
-    assert told in done.problems
+    refused(done, code=code)
+    assert [value for value in values if value not in done.problems] == []
 
 
 def test_a_member_that_is_not_known_is_named(tmp_path):
@@ -330,8 +381,7 @@ def test_runs_of_a_task_of_which_none_is_complete_are_refused(tmp_path):
         made["eval"] |= {"task_id": "T", "eval_id": f"E{number}", "created": f"2026-01-0{number}T00:00:00+00:00"}
         written(tmp_path, f"{number}.json", made)
     done = checked(tmp_path, tmp_path / "1.json", "1%", "2.json")
-    assert done.exit == 2
-    assert "none of the 2 runs of the task 't' is complete: error" in done.problems
+    refused(done, "2 runs", "'t'", "error", code="import.incomplete")
 
 
 @pytest.mark.parametrize(
@@ -355,10 +405,9 @@ def test_a_log_of_something_else_is_no_retry_and_takes_no_place(tmp_path, change
         made["eval"] |= change if number == 2 else {}
         written(tmp_path, f"{number}.json", made)
     done = checked(tmp_path, tmp_path / "1.json", "1%", "2.json")
-    assert done.exit == 2
-    assert "this is no retry of" in done.problems
-    assert "1.json, though it has the same task_id" in done.problems
+    refused(done, "1.json", "task_id")
     assert told in done.problems
+    assert done.json["problems"][0]["code"] == "import.incomplete"
 
 
 def test_the_files_beside_the_logs_are_named_and_held_against_them(tmp_path):
@@ -368,12 +417,11 @@ def test_the_files_beside_the_logs_are_named_and_held_against_them(tmp_path):
         assert f"{name}: read for what it lists" in told
     next(folder.glob("*sound*")).unlink()
     done = checked(tmp_path, folder)
-    assert done.exit == 2
-    assert "the eval set has the task 'sound', and there is no log of it" in done.problems
+    refused(done, "'sound'", code="import.incomplete")
     (folder / "eval-set.json").unlink()
-    assert "_sound_" in checked(tmp_path, folder).problems
+    refused(checked(tmp_path, folder), "_sound_", code="import.incomplete")
     (folder / "logs.json").write_text("[]", "utf-8")
-    assert "logs.json: found a list of 0, wanted an object" in checked(tmp_path, folder).problems
+    refused(checked(tmp_path, folder), "logs.json", "list of 0", code="import.wrong-value")
 
 
 def test_a_folder_is_imported_as_it_is_checked(tmp_path):

@@ -16,7 +16,7 @@ from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import convert
 from highbar.model.judging import ScorerDemand
 from highbar.policy import read_dict
-from tests.importers.imported import imported, refusal, written
+from tests.importers.imported import imported, problems_of, written
 from tests.importers.test_inspect import log
 
 
@@ -50,8 +50,8 @@ def test_an_attribute_of_a_test_that_says_it_did_not_pass_is_heard(tmp_path):
 
 @pytest.mark.parametrize("inside", ["<verdict>FAIL</verdict>", "<a><conclusion/></a>", '<x result="1"/>'])
 def test_a_tag_that_is_named_after_an_outcome_is_refused(tmp_path, inside):
-    message = refusal("junit", written(tmp_path, "report.xml", suite(case("a", inside=inside))))
-    assert "what it says of a test would be lost" in message
+    problems = problems_of("junit", written(tmp_path, "report.xml", suite(case("a", inside=inside))))
+    assert [problem.code for problem in problems] == ["import.unknown-key"]
 
 
 def test_a_test_is_undecided_if_something_in_it_may_say_that_it_failed(tmp_path):
@@ -74,24 +74,26 @@ COLUMNS = {"id": "name", "passed": "ok", "latency_ms": "ms", "violations": "v", 
 
 
 @pytest.mark.parametrize(
-    ("cells", "message"),
+    ("cells", "values"),
     [
-        ({"mn": '{"leak": true, "leak": false}'}, 'line 2: must_not: found \'{"leak": true, "leak": false}\' (dup'),
-        ({"t": '{"a": 1, "a": 2}'}, "duplicate key 'a'"),
-        ({"t": '{"a": NaN}'}, "line 2: tags: found '{\"a\": NaN}', wanted an object"),
-        ({"mn": "[NaN]"}, "line 2: must_not: found '[NaN]', wanted text, finite numbers"),
-        ({"mn": "[" * 200_000}, "nested too deep to be read"),
-        ({"ms": "1" + "0" * 390 + ".5"}, "line 2: latency_ms: found '1000"),
-        ({"v": "9" * 5000}, "line 2: violations: found '9999"),
+        ({"mn": '{"leak": true, "leak": false}'}, ["must_not", '{"leak": true, "leak": false}', "'leak'"]),
+        ({"t": '{"a": 1, "a": 2}'}, ["tags", "'a'"]),
+        ({"t": '{"a": NaN}'}, ["tags", '{"a": NaN}']),
+        ({"mn": "[NaN]"}, ["must_not", "'[NaN]'"]),
+        ({"mn": "[" * 200_000}, ["must_not", "'[[[["]),
+        ({"ms": "1" + "0" * 390 + ".5"}, ["latency_ms", "'1000"]),
+        ({"v": "9" * 5000}, ["violations", "'9999"]),
     ],
 )
-def test_a_cell_that_cannot_be_read_as_it_is_written_is_refused(tmp_path, cells, message):
+def test_a_cell_that_cannot_be_read_as_it_is_written_is_refused(tmp_path, cells, values):
     mapping = read_dict({"map": {"columns": COLUMNS}, "thresholds": {"pass_rate": "1%"}}).mapping
     assert mapping
-    values = {"name": "a", "ok": "true", "ms": "1", "v": "", "mn": "", "t": "", **cells}
-    row = ",".join('"' + value.replace('"', '""') + '"' for value in values.values())
-    path = written(tmp_path, "rows.csv", f"{','.join(values)}\n{row}\n")
-    assert message in refusal("map", path, reader(mapping))
+    texts = {"name": "a", "ok": "true", "ms": "1", "v": "", "mn": "", "t": "", **cells}
+    row = ",".join('"' + value.replace('"', '""') + '"' for value in texts.values())
+    path = written(tmp_path, "rows.csv", f"{','.join(texts)}\n{row}\n")
+    (problem,) = problems_of("map", path, reader(mapping))
+    assert problem.code == "map.wrong-value"
+    assert not [value for value in ("line 2", *values) if value not in problem.message], problem.message
 
 
 # --- DeepEval ----------------------------------------------------------------------------------
@@ -127,7 +129,9 @@ def test_a_must_not_that_nobody_evaluated_leaves_a_trial_undecided_whoever_judge
 
 def test_a_time_with_a_zone_and_one_without_are_refused(tmp_path):
     run = run_of(trace={"startTime": "2026-05-12T03:01:00Z", "endTime": "2026-05-12T03:01:05"})
-    assert "has a time zone and the other has none" in refusal("deepeval", written(tmp_path, "run.json", run))
+    (problem,) = problems_of("deepeval", written(tmp_path, "run.json", run))
+    assert problem.code == "import.contradiction"
+    assert "2026-05-12T03:01:00Z, 2026-05-12" in problem.message
 
 
 # --- calls and rows ----------------------------------------------------------------------------
@@ -154,8 +158,11 @@ def test_messages_that_cannot_be_read_are_not_replaced_by_others():
 @pytest.mark.parametrize("end", ["1" + "0" * 400, 10**400])
 def test_a_time_of_hundreds_of_digits_is_refused(end):
     item = Item("span", {}, {"attributes": [], "startTimeUnixNano": 1, "endTimeUnixNano": end}, ("spans", 0))
-    with pytest.raises(Exception, match="wanted nanoseconds since 1970"):
+    with pytest.raises(InputError) as caught:
         span_columns(item)
+    (problem,) = caught.value.problems
+    assert problem.code == "import.wrong-value"
+    assert "spans[0]" in problem.message
 
 
 def test_a_count_of_tokens_is_exact():
@@ -180,7 +187,8 @@ def test_a_value_too_deep_for_an_importer_is_refused(tmp_path):
     def endless(path: str, report: Any):
         yield from endless(path, report)
 
-    assert "nested too deep" in refusal("plugin", written(tmp_path, "file.txt", "x"), endless)
+    problems = problems_of("plugin", written(tmp_path, "file.txt", "x"), endless)
+    assert [problem.code for problem in problems] == ["file.too-deep"]
 
 
 # --- wrong refusals ----------------------------------------------------------------------------
@@ -200,8 +208,10 @@ def test_a_variable_called_results_does_not_make_a_document_of_promptfoo_lines(t
 def test_the_nameless_score_of_an_old_log_is_refused_above_1_as_any_other(tmp_path):
     sample = {"epoch": 1, "input": "?", "target": "a", "score": {"value": 5}}
     changed = log(samples=[{"id": "1", **sample}, {"id": "2", **sample}])
-    with pytest.raises(InputError, match="the scorer match judges and gave 5, which is above 1"):
-        imported("inspect", written(tmp_path, "log.json", changed))
+    (problem,) = problems_of("inspect", written(tmp_path, "log.json", changed))
+    assert problem.code == "judge.undeclared"
+    for value in ("scorer match", "gave 5", "above 1"):
+        assert value in problem.message
 
 
 def test_the_role_of_a_model_may_be_anything(tmp_path):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import highbar
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from tests.commandline import run
-from tests.importers.imported import FIXTURES, imported, refusal, written
+from tests.importers.imported import FIXTURES, Row, imported, problems_of, refusal, written
 from tests.patience import processor_time
 
 RULES = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}
@@ -47,24 +48,24 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, tool: str) -> None:
 
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "code"),
     [
-        (b"", "the file is empty"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"),
-        ('{"testCases": []}'.encode("utf-16"), "UTF-8"),
-        (b"\xff\xfe\x00\x00", "UTF-8"),
-        (b"null", ""),
-        (b"[1, 2]", ""),
-        (b'"text"', ""),
-        (b"not json at all", ""),
-        (b"[" * 200_000, "nested too deep"),
-        (b'{"a":' * 100_000, "nested too deep"),
+        (b"", "file.empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "file.git-lfs"),
+        ('{"testCases": []}'.encode("utf-16"), "file.not-utf8"),
+        (b"\xff\xfe\x00\x00", "file.not-utf8"),
+        (b"null", None),
+        (b"[1, 2]", None),
+        (b'"text"', None),
+        (b"not json at all", "file.not-json"),
+        (b"[" * 200_000, "file.too-deep"),
+        (b'{"a":' * 100_000, "file.too-deep"),
     ],
 )
-def test_what_is_no_file_of_the_tool_is_refused_in_words(tmp_path: Path, tool: str, data: bytes, message: str) -> None:
+def test_what_is_no_file_of_the_tool_is_refused(tmp_path: Path, tool: str, data: bytes, code: str | None) -> None:
     with processor_time(below=5):
-        found = refusal(tool, written(tmp_path, f"odd{suffix(tool)}", data))
-    assert message in found or "cut off" in found or "not JSON" in found
+        (problem,) = problems_of(tool, written(tmp_path, f"odd{suffix(tool)}", data))
+    assert code is None or problem.code in (code, "file.cut-off", "file.not-json")
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -75,7 +76,9 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path, tool: str) -> None:
     name = key.get(tool, b'"reward"')
     assert name in data
     twice = data.replace(name, name + b": 1, " + name, 1)
-    assert "duplicate key" in refusal(tool, written(tmp_path, f"twice{suffix(tool)}", twice))
+    (problem,) = problems_of(tool, written(tmp_path, f"twice{suffix(tool)}", twice))
+    assert problem.code == "import.duplicate"
+    assert name.decode().replace('"', "'") in problem.message
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -95,7 +98,7 @@ EMPTY: dict[str, Any] = {
 @pytest.mark.parametrize("tool", EMPTY)
 def test_a_run_without_a_result_is_nothing_to_judge(tmp_path: Path, tool: str) -> None:
     path = written(tmp_path, "empty.json", EMPTY[tool])
-    assert "nothing in this file declares who judges" in refusal(tool, path)
+    assert [problem.code for problem in problems_of(tool, path)] == ["judge.undeclared"]
     with pytest.raises(InputError):
         highbar.check(path, RULES)
     assert run(tmp_path, "check", "empty.json").exit == 2
@@ -108,12 +111,14 @@ def test_nan_and_infinity_never_become_numbers(tmp_path: Path, tool: str) -> Non
         for number in (b"1.0", b"0.625", b"0.5"):
             data = data.replace(b": " + number, b": " + word).replace(b":" + number, b":" + word)
         path = written(tmp_path, f"odd{suffix(tool)}", data)
-        refused, rows = "", []
+        refused: list[Problem] = []
+        rows: list[Row] = []
         try:
             rows, _ = imported(tool, path)
         except InputError as error:
-            refused = str(error)
-        assert not refused or "wanted a finite number" in refused
+            refused = list(error.problems)
+        assert {problem.code for problem in refused} <= {"import.wrong-value"}
+        assert all(re.search("found '?(nan|-?inf)", problem.message, re.IGNORECASE) for problem in refused)
         assert "NaN" not in json.dumps([{k: v for k, v in row.items() if k not in ("input", "tags")} for row in rows])
 
 

@@ -24,6 +24,7 @@ from tests.importers.imported import (
     FIXTURES,
     Row,
     imported,
+    problems_of,
     recognized,
     refusal,
     samples,
@@ -680,16 +681,19 @@ def test_a_named_score_has_no_verdict_of_its_own_and_must_be_one(tmp_path):
 
 
 def test_a_judge_that_the_file_does_not_have_is_refused_with_those_that_it_has():
-    with pytest.raises(highbar.InputError, match="'tone', which is not in it; its scorers are 'accuracy', "):
+    with pytest.raises(highbar.InputError) as caught:
         judged(RESULTS, ScorerDemand("tone"))
+    (problem,) = caught.value.problems
+    assert problem.code == "judge.unknown-scorer"
+    assert problem.message.index("'tone'") < problem.message.index("'accuracy', ")
 
 
 def test_a_file_without_an_assertion_is_refused(tmp_path):
     crashed = result(success=False, failureReason=2, error="x", response={}, gradingResult=None)
     silent = result(gradingResult=None)
     for one in (crashed, silent):
-        told = refusal("promptfoo", written(tmp_path, "r.json", export(one)))
-        assert "nothing in this file judges: no test has an assertion" in told
+        problems = problems_of("promptfoo", written(tmp_path, "r.json", export(one)))
+        assert [problem.code for problem in problems] == ["judge.undeclared"]
 
 
 # --- versions and faults -----------------------------------------------------------------------
@@ -739,8 +743,9 @@ def test_a_newer_version_is_read_with_a_warning(tmp_path):
 def test_a_file_with_fewer_results_than_its_own_statistics_count_is_refused(tmp_path):
     document = json.loads(RESULTS.read_text("utf-8"))
     document["results"]["results"].pop()
-    told = refusal("promptfoo", written(tmp_path, "r.json", document))
-    assert "the file holds 15 results, and its own statistics count 16" in told
+    (problem,) = problems_of("promptfoo", written(tmp_path, "r.json", document))
+    assert problem.code == "import.contradiction"
+    assert problem.message.index("15 results") < problem.message.index("count 16")
 
 
 @pytest.mark.parametrize("key", ["successes", "failures", "errors"])
@@ -749,55 +754,73 @@ def test_a_file_whose_statistics_are_not_those_of_its_results_is_refused(tmp_pat
     others = {"successes": "failures", "failures": "errors", "errors": "successes"}
     document["results"]["stats"][key] -= 1
     document["results"]["stats"][others[key]] += 1
-    told = refusal("promptfoo", written(tmp_path, "r.json", document))
-    assert "and its own statistics count" in told
+    assert [problem.code for problem in problems_of("promptfoo", written(tmp_path, "r.json", document))] == [
+        "import.contradiction"
+    ]
     document["results"]["stats"][others[key]] -= 1
-    assert "results, and its own statistics" in refusal("promptfoo", written(tmp_path, "r.json", document))
+    (problem,) = problems_of("promptfoo", written(tmp_path, "r.json", document))
+    assert problem.code == "import.contradiction"
+    assert problem.message.index("16 results") < problem.message.index("count 15")
 
 
 def test_results_that_were_not_loaded_are_refused(tmp_path):
-    assert "not loaded" in refusal("promptfoo", written(tmp_path, "r.json", {"_resultsLoaded": False, "results": []}))
+    path = written(tmp_path, "r.json", {"_resultsLoaded": False, "results": []})
+    assert [problem.code for problem in problems_of("promptfoo", path)] == ["import.incomplete"]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "place", "value"),
     [
-        ({"success": "yes"}, "result 1: success: found 'yes', wanted true or false"),
-        ({"score": "high"}, "score: found 'high'"),
-        ({"latencyMs": "1s"}, "latencyMs: found '1s'"),
-        ({"gradingResult": {"componentResults": {"a": 1}}}, "componentResults: found an object, wanted a list"),
-        ({"gradingResult": {"componentResults": [3]}}, "wanted an object"),
-        ({"namedScores": {"a": float("inf")}}, "namedScores: a: found inf"),
+        ({"success": "yes"}, "success", "'yes'"),
+        ({"score": "high"}, "score", "'high'"),
+        ({"latencyMs": "1s"}, "latencyMs", "'1s'"),
+        ({"gradingResult": {"componentResults": {"a": 1}}}, "componentResults", "object"),
+        ({"gradingResult": {"componentResults": [3]}}, "componentResults", "3"),
+        ({"namedScores": {"a": float("inf")}}, "namedScores: a", "inf"),
     ],
 )
-def test_a_fault_is_named_with_its_place(tmp_path, change, told):
-    assert told in refusal("promptfoo", written(tmp_path, "r.json", export(result(**change))))
+def test_a_fault_is_named_with_its_place(tmp_path, change, place, value):
+    (problem,) = problems_of("promptfoo", written(tmp_path, "r.json", export(result(**change))))
+    assert problem.code == "import.wrong-value"
+    assert problem.message.startswith(f"result 1: {place}: ")
+    assert value in problem.message
 
 
 def test_a_line_that_is_no_result_is_named(tmp_path):
     text = LINES.read_text("utf-8").splitlines()
-    assert "wanted an object" in refusal("promptfoo", written(tmp_path, "r.jsonl", "\n".join([*text[:3], "3"])))
+    (problem,) = problems_of("promptfoo", written(tmp_path, "r.jsonl", "\n".join([*text[:3], "3"])))
+    assert (problem.code, problem.message.split(": ")[0]) == ("import.wrong-value", "line 4")
     cut = "\n".join([*text[:3], text[3][:100]])
-    assert "r.jsonl:4: this is cut off" in refusal("promptfoo", written(tmp_path, "r.jsonl", cut))
+    (problem,) = problems_of("promptfoo", written(tmp_path, "r.jsonl", cut))
+    assert (problem.code, problem.line) == ("file.not-json", 4)
 
 
 @pytest.mark.parametrize(("ending", "form"), [("csv", "CSV"), ("yaml", "YAML"), ("html", "HTML")])
 def test_what_promptfoo_writes_beside_json_is_refused_with_a_word_about_json(ending, form):
     path = FIXTURES / "promptfoo" / f"odd.{ending}"
     assert recognized(path) == "promptfoo"
-    assert f"promptfoo's {form} does not say what was asserted\nhint: write JSON" in refusal("promptfoo", path)
+    (problem,) = problems_of("promptfoo", path)
+    assert problem.code == "import.lossy-form"
+    assert form in problem.message
+    assert "JSON" in problem.hint
 
 
 def test_promptfoos_junit_is_refused_with_a_word_about_json():
     path = FIXTURES / "promptfoo" / "odd.junit.xml"
-    with pytest.raises(highbar.InputError, match="write JSON"):
+    with pytest.raises(highbar.InputError) as caught:
         highbar.check(path, ANY)
+    (problem,) = caught.value.problems
+    assert problem.code == "import.lossy-form"
+    assert "JSON" in problem.hint
 
 
 def test_promptfoos_database_is_refused_with_a_word_about_json(tmp_path):
     path = written(tmp_path, "promptfoo.db", b"SQLite format 3\x00" + b"\x00" * 100)
-    with pytest.raises(highbar.InputError, match="write JSON"):
+    with pytest.raises(highbar.InputError) as caught:
         highbar.check(path, ANY)
+    (problem,) = caught.value.problems
+    assert problem.code == "import.lossy-form"
+    assert "JSON" in problem.hint
 
 
 @pytest.mark.parametrize(
@@ -811,7 +834,10 @@ def test_promptfoos_database_is_refused_with_a_word_about_json(tmp_path):
 def test_tables_that_do_not_say_what_was_asserted_are_refused_with_a_word_about_json(tmp_path, name, text, form):
     path = written(tmp_path, name, text)
     assert recognized(path) == "promptfoo"
-    assert f"promptfoo's {form} does not say what was asserted\nhint: write JSON" in refusal("promptfoo", path)
+    (problem,) = problems_of("promptfoo", path)
+    assert problem.code == "import.lossy-form"
+    assert form in problem.message
+    assert "JSON" in problem.hint
 
 
 # --- real files --------------------------------------------------------------------------------
@@ -860,7 +886,8 @@ def test_two_tags_that_differ_only_in_case_are_refused_in_small_and_large_files(
     results += [result(vars={"q": "hi", **twice})]
     lines = "\n".join(json.dumps(one) for one in results).encode()
     done = check(tmp_path, lines, ANY, "--input-format", "promptfoo", name="results.jsonl")
-    refused(done, "differ only in case")
+    refused(done, code="row.duplicate-key")
+    assert [key for key in list(twice)[:2] if f"'{key}'" not in done.problems] == []
 
 
 def test_columns_that_only_the_last_of_many_results_has_are_read(tmp_path: Path) -> None:
