@@ -61,7 +61,7 @@ def test_one_odd_value_does_not_disarm_a_scorer(tmp_path):
 def test_numbers_that_are_only_ever_zero_and_one_do_not_judge(tmp_path):
     done = checked(tmp_path, LOGS / "no_judge.eval")
     assert done.exit == 2
-    assert "nobody judges these samples" in done.problems
+    refused(done, code="judge.undeclared")
     assert "flag (mean), topic (commonest)" in done.problems
     assert "judged_by: { inspect: [ { scorer: flag" in done.problems
     assert checked(tmp_path, LOGS / "measured.eval").exit == 2
