@@ -25,6 +25,7 @@ TESTED = {
         "scripts/laws": "tests/laws tries the same laws on fixed suites",
         "scripts/coverage": "a command of its own, run by CI after the tests",
         "scripts/walk": "tests/architecture/test_walk.py",
+        "scripts/words": "tests/words/test_words.py",
         "scripts/size": "tests/architecture/test_sizes.py",
         "scripts/docs": "test_pages.py runs what it runs",
         "scripts/mutation": "a command of its own, run before a release",

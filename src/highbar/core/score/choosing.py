@@ -9,7 +9,8 @@ from typing import Any
 from highbar.columns import OF_THE_RUN
 from highbar.core.rows.row import FIELDS, with_own
 from highbar.core.score.asked import WHY
-from highbar.core.score.refusals import MOST_EXAMPLES, refuse_agent_tags
+from highbar.core.score.limits import MOST_EXAMPLES
+from highbar.core.score.refusals import refuse_agent_tags
 from highbar.core.score.scores import NO_NUMBER, NOT_THERE, Scores
 from highbar.core.score.settled import Settled
 from highbar.errors import InputError, Problem

@@ -18,21 +18,23 @@ from msgspec.structs import replace
 from highbar.core.rows.row import own_field, says, says_raw
 from highbar.core.score import reasons
 from highbar.core.score.asked import WHY
+from highbar.core.score.limits import (
+    LONGEST_ANSWER,
+    LONGEST_EVIDENCE,
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_BEHAVIORS,
+    MOST_BINS,
+    MOST_TRIALS,
+    SHORTEST_TEXT,
+)
 from highbar.core.score.settled import Settled
 from highbar.core.score.trial import marks_of, violations_of
 from highbar.model import FailedScenario
 from highbar.model.details import Bin, Details, Excerpt, Latency, ScenarioDetail, TrialDetail
 from highbar.statistics.bounds import nearest_rank
 
-MOST_TRIALS = 20
-"""Trials of one scenario in the details; those that did not pass come first."""
-MOST_BEHAVIORS = 100
-LONGEST_NAME = 300
-LONGEST_EVIDENCE = 100_000
-SHORTEST_TEXT, LONGEST_TEXT = 400, 4000
-MOST_BINS = 40
 _SCALED = 10**6
-_LONGEST_ANSWER = 200
 
 
 class DetailReader:
@@ -158,7 +160,7 @@ def _with_answer(reason: str, answer: str | None) -> str:
     if not answer:
         return reason
     text = " ".join(answer.replace(";", ",").replace(" / ", " or ").split())
-    shown = text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]}…"
+    shown = text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}…"
     return reason.replace(reasons.WRONG, f"{reasons.WRONG} ({shown})", 1)
 
 

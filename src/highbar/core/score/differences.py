@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from highbar.core.rows.row import says
+from highbar.core.score.limits import MOST_OF_SUITE
 from highbar.core.score.trial import marks_of, violations_of
 
-MOST_NAMED = 10
 _LISTS = ("expected_behaviors", "must_not")
 
 
@@ -54,7 +54,7 @@ class SuiteDifferences:
         """The first differences of each column, in words."""
         found: list[str] = []
         for column in self.columns:
-            first = heapq.nsmallest(MOST_NAMED, self.by_column.get(column, ()))
+            first = heapq.nsmallest(MOST_OF_SUITE, self.by_column.get(column, ()))
             if column in _LISTS:
                 found += [f"{id_}: {column} lacks {name!r} of the suite" for id_, name in first]
             else:
@@ -68,7 +68,7 @@ class SuiteDifferences:
         """The first behaviors that the suite forbids and that were observed, in words."""
         return tuple(
             f"{id_}: {name!r} was observed, which the suite's must_not forbids"
-            for id_, name in heapq.nsmallest(MOST_NAMED, self.forbidden)
+            for id_, name in heapq.nsmallest(MOST_OF_SUITE, self.forbidden)
         )
 
 

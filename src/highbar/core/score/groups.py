@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from highbar.catalogue import is_repeated
 from highbar.columns import SHARES, sum_scale
+from highbar.core.score.limits import MOST_SLICES
 from highbar.core.score.measures import World
 from highbar.core.score.ranks import RankReader
 from highbar.core.score.scenario import MeasurePart, pass_k
@@ -20,8 +21,6 @@ from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
 from highbar.statistics.trials import TrialNoise, own_noise
 
-MOST_SLICES = 1000
-"""Values of a slice, the largest first; the others are counted and warned about, but not measured."""
 _NOTHING = Total(Fraction(0), 0)
 _NO_RATIO = RatioTotals(Sums(0, 0, 0, 0, 0, 0), 0.0, 0.0)
 _NO_CROSS = CrossSums(0.0, 0.0, 0.0, 0.0)

@@ -11,6 +11,7 @@ from typing import Any
 from highbar.columns import BY_NAME
 from highbar.core.score import reasons
 from highbar.core.score.choosing import Reread
+from highbar.core.score.limits import MOST_EXAMPLES, MOST_FLAKY, MOST_UNDECIDED_LISTED, MOST_UNDECIDED_NAMED
 from highbar.core.score.measures import SCORE
 from highbar.core.score.scenario import is_undecided_for
 from highbar.core.score.settled import Settled
@@ -18,10 +19,6 @@ from highbar.model import FailedScenario, FlakyScenario, ScenarioResult, Trial, 
 from highbar.model.reduction import Matched, RepetitionSums
 from highbar.policy.scenario_ids import is_pattern, matches
 
-MOST_EXAMPLES = 5
-MOST_UNDECIDED_NAMED = 10
-MOST_UNDECIDED_LISTED = 1000
-MOST_FLAKY = 100
 _SCALE = BY_NAME["latency_ms"].scale
 
 

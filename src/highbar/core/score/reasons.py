@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from highbar.core.score.limits import LONGEST_REASON, MOST_NAMED, MOST_REASONS
 from highbar.core.score.trial import Trial, marks_of, violations_of
 
-MOST_NAMED = 10
-LONGEST = 300
-MOST_REASONS = 3
 LACKS = "undecided: a trial lacks a column by which another trial, or the suite, has this scenario judged"
 """The reason of a scenario whose trials have none of their own."""
 WRONG = "wrong answer"
@@ -27,7 +25,7 @@ def _reasons(row: Any, t: Trial) -> Iterable[str]:
         names = violations_of(row)
         yield "violated: " + (", ".join(names[:MOST_NAMED]) if names else f"{row.violations} times")
     if t.error:
-        yield "error: " + one_line(row.error)[:LONGEST]
+        yield "error: " + one_line(row.error)[:LONGEST_REASON]
     elif t.observed + t.unknown < t.expected:
         yield "missing: " + ", ".join(missing_names(row, unjudged=t.unjudged)[:MOST_NAMED])
     if not t.error and t.has_answer and t.answer_known and not t.correct:
@@ -57,7 +55,7 @@ def one_line(error: str) -> str:
 def _undecided(row: Any, t: Trial) -> str:
     """Why a trial is undecided: the first reason that applies."""
     if t.unjudged:
-        return str(row.unjudged)[:LONGEST]
+        return str(row.unjudged)[:LONGEST_REASON]
     if t.unknown:
         return "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
     if t.facts.must_nots and not t.must_nots_checked:

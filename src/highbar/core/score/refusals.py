@@ -12,6 +12,7 @@ from typing import Any
 
 from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
 from highbar.core.score.asked import OF_AGENTS
+from highbar.core.score.limits import MOST_EXAMPLES, MOST_REFUSED
 from highbar.core.score.scores import NO_NUMBER, Scores
 from highbar.core.score.settled import Settled
 from highbar.errors import DuplicateResults, InputError, Problem
@@ -19,8 +20,6 @@ from highbar.language.phrases import some
 from highbar.language.spelling import near_miss
 from highbar.policy.scenario_ids import is_pattern, matches
 
-MOST_REFUSED = 20
-MOST_EXAMPLES = 5
 _SAME = "these belong to the scenario: give every trial of it the same"
 _INVISIBLE = re.compile("[\\s\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]", re.ASCII)
 NO_ROW = Problem("results.empty", "the results hold no row: nothing to judge", hint="did the run write its results?")

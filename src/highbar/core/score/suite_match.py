@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 
-from highbar.core.score.differences import MOST_NAMED, SuiteDifferences
+from highbar.core.score.differences import SuiteDifferences
+from highbar.core.score.limits import MOST_OF_SUITE
 from highbar.core.score.scores import Scores
 from highbar.core.score.settled import Settled
 from highbar.core.score.trial import LOOKED_AT
@@ -48,14 +49,14 @@ def match_suite(
     unlooked = _unlooked(settled) if settled.scores.asked.demands else []
     return SuiteMatch(
         len(gone),
-        tuple(heapq.nsmallest(MOST_NAMED, gone)),
+        tuple(heapq.nsmallest(MOST_OF_SUITE, gone)),
         len(extra),
-        tuple(heapq.nsmallest(MOST_NAMED, extra)),
+        tuple(heapq.nsmallest(MOST_OF_SUITE, extra)),
         (*differences.words(), *(differences.forbidden_words() if settled.scores.asked.demands else ())),
         tuple(sorted(id_ for id_ in absent if excused(id_))),
-        unlooked=tuple(unlooked[:MOST_NAMED]),
-        unlooked_more=max(len(unlooked) - MOST_NAMED, 0),
-        unjudged_ids=tuple(heapq.nsmallest(MOST_NAMED, unjudged)),
+        unlooked=tuple(unlooked[:MOST_OF_SUITE]),
+        unlooked_more=max(len(unlooked) - MOST_OF_SUITE, 0),
+        unjudged_ids=tuple(heapq.nsmallest(MOST_OF_SUITE, unjudged)),
     )
 
 
