@@ -17,7 +17,7 @@ from highbar.importers import importer_named
 from highbar.importers.report import Report
 from highbar.model.judging import ScorerDemand
 from tests.commandline import Run, judged, refused, run
-from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, totals, written
+from tests.importers.imported import FIXTURES, Row, imported, problems_of, recognized, refusal, totals, written
 
 FOLDER = FIXTURES / "every_eval_ever"
 TOTALS = totals("every_eval_ever")
@@ -170,13 +170,13 @@ def test_the_policy_may_say_what_is_enough_or_take_is_correct_as_it_is() -> None
 
 def test_several_results_need_a_policy_and_all_that_it_names_must_hold(tmp_path: Path) -> None:
     done = check(tmp_path, str(samples("opinions")))
-    refused(done, "nothing in this file declares who judges: its scorers are 'graded:accuracy', 'stars:mean'")
+    refused(done, "'graded:accuracy', 'stars:mean'", code="judge.undeclared")
     assert 'judged_by: { every_eval_ever: { scorer: "graded:accuracy", at_least: 1 } }' in done.problems
     both = (ScorerDemand("graded:accuracy", Fraction(1, 2)), ScorerDemand("stars:mean", Fraction(3)))
     assert [row["correct"] for row in rows_of("opinions", *both)] == [False, True, False, True]
-    assert "the results in it are: 'graded:accuracy', 'stars:mean'" in refusal(
-        "every-eval-ever", samples("opinions"), judged_by=(ScorerDemand("match"),)
-    )
+    (problem,) = problems_of("every-eval-ever", samples("opinions"), judged_by=(ScorerDemand("match"),))
+    assert problem.code == "judge.unknown-scorer"
+    assert "'graded:accuracy', 'stars:mean'" in problem.message
 
 
 def test_a_result_without_a_declared_scale_needs_a_policy(tmp_path: Path) -> None:
@@ -215,9 +215,9 @@ def test_an_aggregate_that_declares_no_full_marks_leaves_it_to_the_policy(
 ) -> None:
     aggregate(tmp_path, *results)
     path = lines(tmp_path, record())
-    told = refusal("every-eval-ever", path)
-    assert "nothing in this file declares who judges" in told
-    assert why in told
+    (problem,) = problems_of("every-eval-ever", path)
+    assert problem.code == "judge.undeclared"
+    assert why in problem.message
     assert imported("every-eval-ever", path, judged_by=(ScorerDemand("acc"),))[0][0]["correct"] is True
 
 
@@ -299,7 +299,10 @@ def test_repeated_samples_are_trials_and_results_of_one_repetition_are_one_row(t
 
 def test_one_repetition_twice_is_refused(tmp_path: Path) -> None:
     path = lines(tmp_path, record(metadata={"epoch": "1"}), scored(0.0, False, metadata={"epoch": "1"}))
-    assert "line 2: sample '1' has two records for the result 'acc'" in refusal("every-eval-ever", path)
+    (problem,) = problems_of("every-eval-ever", path)
+    assert problem.code == "import.duplicate"
+    assert problem.message.startswith("line 2: sample '1' ")
+    assert "'acc'" in problem.message
 
 
 def test_two_runs_in_one_file_are_refused(tmp_path: Path) -> None:
@@ -311,7 +314,7 @@ def test_two_runs_in_one_file_are_refused(tmp_path: Path) -> None:
 def test_two_models_in_one_file_are_chosen_from(tmp_path: Path) -> None:
     other = {"model_id": "example/other", "evaluation_id": "sums/example/other/1"}
     lines(tmp_path, record(), scored(0.0, False, **other))
-    refused(check(tmp_path, "e_samples.jsonl"), "more than one agent version")
+    refused(check(tmp_path, "e_samples.jsonl"), "'example/clerk', 'example/other'", code="agent.several-versions")
     policy = {**RULE, "select": {"agent_version": "example/clerk"}}
     judged(check(tmp_path, "e_samples.jsonl", policy=policy), "pass")
 
@@ -322,7 +325,7 @@ def test_a_folder_is_read_with_its_aggregates(tmp_path: Path) -> None:
         shutil.copy(FOLDER / samples(name).name.replace("_samples.jsonl", ".json"), tmp_path)
     (tmp_path / "elsewhere").mkdir()
     done = check(tmp_path / "elsewhere", str(tmp_path / "*.json*"), policy=RULE)
-    refused(done, "more than one agent version")  # two models, of which the policy must choose one
+    refused(done, code="agent.several-versions")  # two models, of which the policy must choose one
     (tmp_path / samples("plain").name).unlink()
     done = check(tmp_path / "elsewhere", str(tmp_path / "*.json*"), policy=RULE)
     refused(done, "the aggregate names a file of samples, and it is not there")
@@ -334,7 +337,7 @@ def test_a_folder_is_read_with_its_aggregates(tmp_path: Path) -> None:
 
 def test_an_aggregate_alone_is_refused_with_where_the_rows_are(tmp_path: Path) -> None:
     done = check(tmp_path, str(FOLDER / samples("plain").name.replace("_samples.jsonl", ".json")))
-    refused(done, "this holds no samples", "UUID_samples.jsonl")
+    refused(done, "UUID_samples.jsonl", code="results.empty")
 
 
 def test_samples_that_are_not_those_of_the_aggregate_are_refused(tmp_path: Path) -> None:
@@ -350,7 +353,9 @@ def test_samples_that_are_not_those_of_the_aggregate_are_refused(tmp_path: Path)
         assert "their checksums differ" in refusal("every-eval-ever", path)
     other = json.loads(aggregate(tmp_path, scale).read_text("utf-8"))
     written(tmp_path, "e.json", {**other, "evaluation_id": "another"})
-    assert "these are samples of 'sums/example/clerk/1', and e.json is of 'another'" in refusal("every-eval-ever", path)
+    (problem,) = problems_of("every-eval-ever", path)
+    assert problem.code == "import.contradiction"
+    assert "'sums/example/clerk/1', and e.json is of 'another'" in problem.message
 
 
 def test_a_result_of_the_aggregate_without_records_is_said_even_to_those_who_want_one_line(tmp_path: Path) -> None:
@@ -360,7 +365,7 @@ def test_a_result_of_the_aggregate_without_records_is_said_even_to_those_who_wan
     written(tmp_path, "e.json", document)
     lines(tmp_path, record())
     done = check(tmp_path, "e_samples.jsonl", "--quiet")
-    assert "e.json has the result 'hard', of which there are no records" in done.err
+    assert "e.json has the result 'hard'" in done.err
 
 
 def test_fewer_records_than_samples_of_the_aggregate_are_said_even_to_those_who_want_one_line(tmp_path: Path) -> None:
@@ -383,7 +388,9 @@ def test_a_checksum_is_never_left_unchecked(tmp_path: Path) -> None:
     assert "their checksums differ" in refusal("every-eval-ever", path)
     for declared in ({"hash_algorithm": "crc32", "checksum": right}, {"checksum": "00"}):
         aggregate(tmp_path, {"score_type": "binary"}, **declared)
-        assert "wanted sha256 or md5" in refusal("every-eval-ever", path)
+        (problem,) = problems_of("every-eval-ever", path)
+        assert problem.code == "import.wrong-value"
+        assert "sha256 or md5" in problem.message
 
 
 def test_a_damaged_aggregate_is_called_by_its_own_name(tmp_path: Path) -> None:
@@ -396,24 +403,27 @@ def test_a_damaged_aggregate_is_called_by_its_own_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "code", "told"),
     [
-        ({"eror": "timed out"}, "found 'eror', which is no member of an Every Eval Ever sample"),
-        ({"sample_id": None}, "sample_id: found nothing, wanted text"),
-        ({"sample_id": 7}, "sample_id: found 7, wanted text"),
-        ({"model_id": ""}, "model_id: found nothing"),
-        ({"evaluation": {"score": 1.0}}, "is_correct: found nothing, wanted true or false"),
-        ({"evaluation": {"score": 1.0, "is_correct": "yes"}}, "is_correct: found 'yes', wanted true or false"),
-        ({"evaluation": {"score": "1", "is_correct": True}}, "score: found '1', wanted a finite number"),
-        ({"evaluation": {"score": True, "is_correct": True}}, "score: found true, wanted a finite number"),
-        ({"evaluation": None}, "evaluation: found nothing, wanted an object"),
-        ({"error": {"message": "x"}}, "error: found an object, wanted text"),
+        ({"eror": "timed out"}, "import.unknown-key", "found 'eror'"),
+        ({"sample_id": None}, "import.missing-value", "sample_id: "),
+        ({"sample_id": 7}, "import.wrong-value", "sample_id: found 7"),
+        ({"model_id": ""}, "import.missing-value", "model_id: "),
+        ({"evaluation": {"score": 1.0}}, "import.missing-value", "is_correct: "),
+        ({"evaluation": {"score": 1.0, "is_correct": "yes"}}, "import.wrong-value", "is_correct: found 'yes'"),
+        ({"evaluation": {"score": "1", "is_correct": True}}, "import.wrong-value", "score: found '1'"),
+        ({"evaluation": {"score": True, "is_correct": True}}, "import.wrong-value", "score: found true"),
+        ({"evaluation": None}, "import.missing-value", "evaluation: "),
+        ({"error": {"message": "x"}}, "import.wrong-value", "error: found an object"),
     ],
 )
-def test_what_the_schema_does_not_have_is_refused_with_its_line(tmp_path: Path, changes: Row, told: str) -> None:
-    message = refusal("every-eval-ever", lines(tmp_path, record(**changes)))
-    assert "line 1: " in message
-    assert told in message
+def test_what_the_schema_does_not_have_is_refused_with_its_line(
+    tmp_path: Path, changes: Row, code: str, told: str
+) -> None:
+    (problem,) = problems_of("every-eval-ever", lines(tmp_path, record(**changes)))
+    assert problem.code == code
+    assert problem.message.startswith("line 1: ")
+    assert told in problem.message
 
 
 def test_no_score_beside_is_correct_passes_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import highbar
 from highbar.model.judging import ScorerDemand
 from tests.commandline import check, judged, refused
-from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
+from tests.importers.imported import FIXTURES, imported, problems_of, recognized, refusal, samples, totals, written
 
 ONCE = FIXTURES / "pydantic_evals" / "once.json"
 REPEATED = FIXTURES / "pydantic_evals" / "repeated.json"
@@ -124,24 +124,25 @@ def test_a_data_set_is_not_taken_for_a_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code", "named"),
     [
-        ({"assertions": {"polite": {"value": "yes"}}}, "value: found 'yes', wanted true or false"),
-        ({"assertions": None}, "wanted a case that was evaluated"),
-        ({"name": ""}, "found no name"),
-        ({"source_case_name": "plain"}, "wanted one that ends like [2/3]"),
-        ({"task_duration": "1s"}, "task_duration: found '1s', wanted a finite number"),
-        ({"scores": {"relevance": None}}, "relevance: found null, wanted an object"),
+        ({"assertions": {"polite": {"value": "yes"}}}, "import.wrong-value", "value: found 'yes'"),
+        ({"assertions": None}, "import.missing-value", "assertions"),
+        ({"name": ""}, "import.missing-value", "name"),
+        ({"source_case_name": "plain"}, "import.wrong-value", "found 'plain'"),
+        ({"task_duration": "1s"}, "import.wrong-value", "task_duration: found '1s'"),
+        ({"scores": {"relevance": None}}, "import.wrong-value", "relevance: found null"),
     ],
 )
 def test_what_is_not_as_the_tool_writes_it_is_refused_with_its_place(
-    tmp_path: Path, change: dict[str, object], message: str
+    tmp_path: Path, change: dict[str, object], code: str, named: str
 ) -> None:
     report = json.loads(ONCE.read_text("utf-8"))
     report["cases"][0] |= change
-    found = refusal("pydantic-evals", written(tmp_path, "report.json", report))
-    assert message in found
-    assert "cases[0]" in found
+    (problem,) = problems_of("pydantic-evals", written(tmp_path, "report.json", report))
+    assert problem.code == code
+    assert named in problem.message
+    assert problem.message.startswith("cases[0]: ")
 
 
 def test_breaking_an_assertion_never_makes_a_case_pass(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ def test_a_row_without_the_scorer_is_undecided(tmp_path):
 @pytest.mark.usefixtures("place")
 def test_a_file_without_a_declared_judge_is_refused_with_a_line_that_can_be_pasted(tmp_path):
     done = check(tmp_path, RULE, "--format", "json")
-    refused(done, "nothing in this file declares who judges: its scorers are 'style', 'truth'")
+    refused(done, "'style', 'truth'", code="judge.undeclared")
     hint = done.json["problems"][0]["hint"]
-    pasted = hint.partition("say it in the policy: ")[2]
+    pasted = hint[hint.index("judged_by: ") :]
     assert check(tmp_path, RULE + pasted.replace("style", "truth") + "\n").exit == 1
 
 
@@ -153,26 +153,27 @@ def test_highbar_policy_says_who_judges(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("block", "told"),
+    ("block", "code", "told"),
     [
-        ("{ inspec: match }", "unknown tool 'inspec'"),
-        ("{ inspect: { scorer: match, at_most: 1 } }", "unknown key 'at_most'"),
-        ("{ inspect: { scorer: match, at_least: high } }", "at_least: found text 'high', wanted a number"),
-        ("{ inspect: { scorer: match, filter: none } }", "unknown key 'filter'"),
-        ("{ inspect: { at_least: 0.8 } }", "wanted scorer or metric"),
-        ("{ inspect: [] }", "found an empty list"),
-        ("{ inspect: [match, match] }", "'match' is listed twice"),
-        ("{ lm_eval: acc, lm-eval: acc }", "the same tool"),
-        ("{ junit: passed }", "junit has nothing to choose"),
-        ("{ tau_bench: reward }", "tau-bench has nothing to choose"),
-        ("{ map: passed }", "map has nothing to choose"),
-        ("{}", "found no tool"),
+        ("{ inspec: match }", "policy.unknown-key", "judged_by.inspec: "),
+        ("{ inspect: { scorer: match, at_most: 1 } }", "policy.unknown-key", "'at_most'"),
+        ("{ inspect: { scorer: match, at_least: high } }", "policy.wrong-type", "at_least: found text 'high'"),
+        ("{ inspect: { scorer: match, filter: none } }", "policy.unknown-key", "'filter'"),
+        ("{ inspect: { at_least: 0.8 } }", "policy.missing-key", "scorer or metric"),
+        ("{ inspect: [] }", "policy.empty-value", "judged_by.inspect: "),
+        ("{ inspect: [match, match] }", "policy.listed-twice", "'match'"),
+        ("{ lm_eval: acc, lm-eval: acc }", "policy.listed-twice", "'lm-eval'"),
+        ("{ junit: passed }", "policy.no-effect", "judged_by.junit: "),
+        ("{ tau_bench: reward }", "policy.no-effect", "judged_by.tau_bench: "),
+        ("{ map: passed }", "policy.no-effect", "judged_by.map: "),
+        ("{}", "policy.empty-value", "judged_by: "),
     ],
 )
-def test_what_is_wrong_with_judged_by_is_said_with_its_line(tmp_path, block, told):
+def test_what_is_wrong_with_judged_by_is_said_with_its_line(tmp_path, block, code, told):
     (tmp_path / "highbar.yaml").write_text(f"{RULE}judged_by: {block}\n", "utf-8")
     done = run(tmp_path, "policy")
     assert done.exit == 2
+    assert done.codes == [code]
     assert "highbar.yaml:2:" in done.err
     assert told in done.err
 
@@ -349,7 +350,7 @@ def test_a_policy_that_says_who_judges_settles_it_for_all_files(tmp_path, tool, 
     files = in_two_files(tmp_path, tool, said)
     (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
     hint = run(tmp_path, "check", *files, "--format", "json").json["problems"][0]["hint"]
-    (tmp_path / "highbar.yaml").write_text(RULE + hint.partition("say it in the policy: ")[2] + "\n", "utf-8")
+    (tmp_path / "highbar.yaml").write_text(RULE + hint[hint.index("judged_by: ") :] + "\n", "utf-8")
     done = run(tmp_path, "check", *files, "--format", "json")
     assert done.exit in (1, 3), done.err
     first = "correctness" if tool == "mlflow" else "polite"
