@@ -43,5 +43,4 @@ def test_without_a_rule_there_is_nothing_to_judge_by():
     with pytest.raises(InputError) as caught:
         decide([])
     (problem,) = caught.value.problems
-    assert problem.message == "there is no rule to judge by"
-    assert problem.hint == "a policy needs at least one rule"
+    assert problem.code == "policy.no-rule"
