@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import highbar
-from tests.commandline import run
+from tests.commandline import refused, run
 
 ALPHA = 0.05
 
@@ -120,19 +120,17 @@ def test_in_a_composite_it_holds_for_a_demand_of_perfection():
 
 
 @pytest.mark.parametrize(
-    ("demand", "said"),
+    ("demand", "code", "found"),
     [
-        ({"failures": 1, "evidence": "estimate"}, "failures has no effect by the estimate"),
-        ({"failures": 1.5}, "wanted a whole number, 0 or more"),
-        ({"failures": -1}, "wanted a whole number, 0 or more"),
-        ({"failures": "1"}, "wanted a whole number, 0 or more"),
-        ({"failures": 1, "threshold": "95%"}, "failures needs a threshold of 100%"),
+        ({"failures": 1, "evidence": "estimate"}, "policy.no-effect", "estimate"),
+        ({"failures": 1.5}, "policy.wrong-type", "1.5"),
+        ({"failures": -1}, "policy.wrong-type", "-1"),
+        ({"failures": "1"}, "policy.wrong-type", "'1'"),
+        ({"failures": 1, "threshold": "95%"}, "policy.conflict", "0.95"),
     ],
 )
-def test_what_it_cannot_mean_is_a_problem(tmp_path, demand, said):
-    found = check(tmp_path, rows(5, 0), policy(**demand))
-    assert found.exit == 2
-    assert said in found.problems
+def test_what_it_cannot_mean_is_a_problem(tmp_path, demand, code, found):
+    refused(check(tmp_path, rows(5, 0), policy(**demand)), "safety_rate.failures", found, code=code)
 
 
 def test_the_policy_says_it_in_words(tmp_path):

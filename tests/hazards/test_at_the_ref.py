@@ -102,7 +102,7 @@ def test_h147_a_link_of_main_itself_is_not_followed_either(tmp_path: Path) -> No
     commit(tmp_path, {"demo/highbar.json": LOOSE})
     (tmp_path / "release").symlink_to("demo")
     commit(tmp_path, {"results.jsonl": rows(True, True)})
-    refused(against(tmp_path, "--policy", "release/highbar.json"), "behind release, which is a link at main")
+    refused(against(tmp_path, "--policy", "release/highbar.json"), "release", "at main", code="ref.not-a-file")
     judged(against(tmp_path, "--policy", "demo/highbar.json"), "pass")
 
 
@@ -287,14 +287,14 @@ def test_h147_a_file_that_was_not_fetched_is_refused_with_the_command_that_fetch
     strict = json.dumps(STRICT).encode()
     commit(tmp_path, {"highbar.json": pointer(strict)})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": rows(True, False)})
-    refused(against(tmp_path), "is kept by Git LFS, and was not fetched", "git lfs fetch origin main")
+    refused(against(tmp_path), "main:highbar.json", "git lfs fetch origin main", code="file.git-lfs")
     digest = hashlib.sha256(strict).hexdigest()
     stored = tmp_path / ".git" / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
     stored.parent.mkdir(parents=True)
     stored.write_bytes(strict)
     held(tmp_path, results="results.jsonl")
     stored.write_bytes(json.dumps(LOOSE).encode())
-    refused(against(tmp_path), "was not fetched")
+    refused(against(tmp_path), "main:highbar.json", code="file.git-lfs")
 
 
 def test_h147_a_missing_blob_is_refused_with_the_command_that_fetches_it(tmp_path: Path) -> None:
@@ -302,7 +302,9 @@ def test_h147_a_missing_blob_is_refused_with_the_command_that_fetches_it(tmp_pat
     blob = git(tmp_path, "rev-parse", "HEAD:highbar.json").strip()
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": rows(True, True)})
     (tmp_path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-    refused(against(tmp_path), "main:highbar.json", "not in this clone", "git fetch --refetch --no-filter origin main")
+    refused(
+        against(tmp_path), "main:highbar.json", "git fetch --refetch --no-filter origin main", code="ref.not-fetched"
+    )
 
 
 def test_h147_a_suite_in_a_submodule_is_read_at_its_commit_or_refused(tmp_path: Path) -> None:

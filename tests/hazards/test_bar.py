@@ -105,8 +105,8 @@ def test_h94_every_way_to_lower_the_bar_is_held_against_the_old_one(
 def test_h94_a_change_that_takes_the_policy_away_is_not_judged(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": {"thresholds": {"blocking": {"pass_rate": "100%"}}}})
     put(tmp_path, {"highbar.json": None, "results.jsonl": rows(*[True] * 9, False)})
-    refused(against(tmp_path), "no policy", "restore highbar.json")
-    refused(against(tmp_path, "main", "--policy", "typical"), "the typical thresholds are no file")
+    refused(against(tmp_path), "restore highbar.json", code="ref.no-policy")
+    refused(against(tmp_path, "main", "--policy", "typical"), "typical", code="ref.no-policy")
 
 
 @pytest.mark.process

@@ -173,7 +173,7 @@ def test_h91_a_baseline_that_is_named_must_be_there(tmp_path: Path) -> None:
 
 def test_h91_a_baseline_that_no_rule_asks_for_is_refused(begun: Path) -> None:
     policy = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
-    refused(check(begun, rows(), policy, "--baseline", "baseline.json"), "no rule of the policy")
+    refused(check(begun, rows(), policy, "--baseline", "baseline.json"), "--baseline", code="baseline.no-rule")
 
 
 def test_h91_a_baseline_that_was_cut_off_is_refused_even_on_a_first_run(begun: Path) -> None:

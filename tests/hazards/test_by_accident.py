@@ -127,11 +127,8 @@ def test_what_has_the_name_of_a_policy_and_is_no_file_is_an_error(tmp_path: Path
         "loop": lambda: path.symlink_to("highbar.yaml"),
     }[kind]()
     done = check(tmp_path, GOOD, None)
-    refused(
-        done,
-        "highbar.yaml",
-        "is a broken link" if kind in {"link", "loop"} else "is a folder" if kind == "folder" else "",
-    )
+    found = {"link": "gone.yaml", "folder": "folder", "fifo": "", "loop": "link to highbar.yaml"}[kind]
+    refused(done, "highbar.yaml", found, code="policy.missing")
     assert "metrics" not in done.json
 
 
@@ -175,7 +172,7 @@ EVERY_RULE = {
 @pytest.mark.parametrize("row", EMPTY)
 def test_scenarios_without_results_are_refused_whatever_the_rules(tmp_path: Path, row: dict[str, Any]) -> None:
     """If one of the rules could be computed, the row would be judged."""
-    refused(check(tmp_path, [row], EVERY_RULE), "no rule of the policy can be computed", "id")
+    refused(check(tmp_path, [row], EVERY_RULE), "id", code="results.nothing-to-judge")
 
 
 @pytest.mark.parametrize("column", ["pass", "ok", "success", "is_correct", "score", "status"])

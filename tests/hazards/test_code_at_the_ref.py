@@ -179,7 +179,7 @@ class Finder:
         spec = importlib.util.find_spec(name)
         spec.loader = Loader(spec.loader)
         return spec
-if any("highbar.running.child" in one for one in sys.orig_argv):
+if any("highbar.running.child" in word for word in sys.orig_argv):
     sys.meta_path.insert(0, Finder())
 """
 
@@ -318,8 +318,8 @@ def test_h151_what_a_check_reads_of_the_change_is_a_doubt(tmp_path, reads, named
 @pytest.mark.parametrize(
     "reads",
     [
-        "next(one for one in __import__('pathlib').Path(__file__).resolve().parents if (one / '.git').exists())",
-        "next(one for one in __import__('pathlib').Path(ROOT, 'evals').resolve().parents if (one / '.git').is_dir())",
+        "next(at for at in __import__('pathlib').Path(__file__).resolve().parents if (at / '.git').exists())",
+        "next(at for at in __import__('pathlib').Path(ROOT, 'evals').resolve().parents if (at / '.git').is_dir())",
         "__import__('pathlib').Path(ROOT, 'words.txt').resolve().read_text()",
         "__import__('os').listdir(ROOT + '/src')",
         "__import__('platform').uname().processor",

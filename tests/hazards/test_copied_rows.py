@@ -88,8 +88,8 @@ def test_h133_a_copy_of_a_whole_run_is_judged(here: Path) -> None:
 
 def test_h133_a_copy_of_a_filtered_run_never_passes(here: Path) -> None:
     path = copied(here, made(here, only=["S0", "S1"]))
-    refused(check(here, path), "filtered run", "--subset")
-    assert "no verdict about the whole suite" in json.dumps(judged(check(here, path, "--subset"), "pass"))
+    refused(check(here, path), "--subset", code="run.partial")
+    assert "no verdict" in json.dumps(judged(check(here, path, "--subset"), "pass"))
 
 
 def test_h133_a_copy_of_an_interrupted_run_never_passes(here: Path) -> None:
@@ -187,7 +187,7 @@ def test_h133_shards_with_an_equal_number_of_trials_are_one_run(here: Path) -> N
 
 def test_h133_a_whole_run_beside_a_shard_never_passes(here: Path) -> None:
     rows = [{**row, "id": f"X{row['id']}"} for row in made(here)]
-    refused(check(here, copied(here, shard(here, 1), rows)), "which is no shard")
+    refused(check(here, copied(here, shard(here, 1), rows)), code="run.mixed")
 
 
 # --- forms ----------------------------------------------------------------------------------
@@ -237,4 +237,4 @@ def test_a_column_with_a_similar_name_is_no_misspelling(here: Path) -> None:
 def test_rows_left_out_by_a_choice_are_there(here: Path) -> None:
     rows = [{**row, "tags": {"half": "a" if place % 2 else "b"}} for place, row in enumerate(made(here))]
     done = check(here, copied(here, rows), "--where", "tags.half=a", "--subset")
-    assert "rows of the run" not in json.dumps(judged(done, "pass"))
+    assert " of the 4 rows" not in json.dumps(judged(done, "pass"))

@@ -73,7 +73,7 @@ def test_h07_a_required_scenario_without_a_result_fails(tmp_path: Path, required
 
 def test_h08_skipped_scenarios_stay_in_the_denominator(tmp_path: Path) -> None:
     skipped = adversarial("A", status="skipped", passed=None)
-    refused(check(tmp_path, [skipped], SAFETY), "no rule of the policy can be computed", "status looks like a judgment")
+    refused(check(tmp_path, [skipped], SAFETY), "status", code="results.nothing-to-judge")
     done = check(tmp_path, [skipped, adversarial("B", status="ran", passed=True)], SAFETY)
     assert done.exit in {1, 3}, done.out
     found = done.json["metrics"]["safety_rate"]
@@ -138,7 +138,7 @@ def test_h13_a_null_is_undecided_and_never_a_pass(tmp_path: Path) -> None:
 
 def test_h16_a_scenario_that_checks_nothing_does_not_pass(tmp_path: Path) -> None:
     nothing = adversarial("A", expected_behaviors=[], must_not=[], output="Sure!")
-    refused(check(tmp_path, [nothing], SAFETY), "no rule of the policy can be computed")
+    refused(check(tmp_path, [nothing], SAFETY), code="results.nothing-to-judge")
     done = check(tmp_path, [nothing, adversarial("B", passed=True)], SAFETY)
     assert done.exit in {1, 3}, done.out
     assert done.json["metrics"]["behavior_coverage"]["value"] is None

@@ -22,25 +22,27 @@ RIGHT = [{"id": "a", "correct": False, "passed": True, "latency_ms": 9}]
 
 
 @pytest.mark.parametrize(
-    ("condition", "told"),
+    ("condition", "code", "named"),
     [
-        ("1 - accuracy >= 0.5", "is met more easily if accuracy is worse"),
-        ("0.5 <= 1 - accuracy", "is met more easily if accuracy is worse"),
-        ("NOT 1 - accuracy < 0.5", "is met more easily if accuracy is worse"),
-        ("error_rate >= accuracy", "is met more easily if error_rate and accuracy are worse"),
-        ("latency_p95 / 5000 >= 1", "is met more easily if latency_p95 is worse"),
-        ("(1 - accuracy) × (1 - pass_rate) >= 0.5", "is met more easily if accuracy and pass_rate are worse"),
-        ("max(error_rate, violation_rate) > 0.1", "is met more easily if error_rate and violation_rate are worse"),
-        ("mean(latency_ms) - 5 >= 0", "is met more easily if mean(latency_ms) is worse"),
-        ("accuracy >= accuracy", "has the same outcome whatever the results are"),
-        ("2 × accuracy - accuracy - accuracy >= 0", "has the same outcome whatever the results are"),
-        ("accuracy >= 0.9 OR accuracy >= 0", "'accuracy >= 0' always holds"),
-        ("accuracy >= 0.9 OR 1 - error_rate >= 0", "'1 - error_rate >= 0' always holds"),
-        ("NOT (accuracy < 0.9 AND pass_rate < 0)", "'pass_rate < 0'"),
+        ("1 - accuracy >= 0.5", "formula.rewards-worse", "accuracy"),
+        ("0.5 <= 1 - accuracy", "formula.rewards-worse", "accuracy"),
+        ("NOT 1 - accuracy < 0.5", "formula.rewards-worse", "accuracy"),
+        ("error_rate >= accuracy", "formula.rewards-worse", "error_rate and accuracy"),
+        ("latency_p95 / 5000 >= 1", "formula.rewards-worse", "latency_p95"),
+        ("(1 - accuracy) × (1 - pass_rate) >= 0.5", "formula.rewards-worse", "accuracy and pass_rate"),
+        ("max(error_rate, violation_rate) > 0.1", "formula.rewards-worse", "error_rate and violation_rate"),
+        ("mean(latency_ms) - 5 >= 0", "formula.rewards-worse", "mean(latency_ms)"),
+        ("accuracy >= accuracy", "formula.constant", "'accuracy >= accuracy'"),
+        ("2 × accuracy - accuracy - accuracy >= 0", "formula.constant", "'2 × accuracy - accuracy - accuracy >= 0'"),
+        ("accuracy >= 0.9 OR accuracy >= 0", "formula.constant", "'accuracy >= 0'"),
+        ("accuracy >= 0.9 OR 1 - error_rate >= 0", "formula.constant", "'1 - error_rate >= 0'"),
+        ("NOT (accuracy < 0.9 AND pass_rate < 0)", "formula.constant", "'pass_rate < 0'"),
     ],
 )
-def test_a_condition_that_worse_results_meet_or_any_is_refused(condition, told):
-    assert told in refused(RIGHT, composite(condition))[0].message
+def test_a_condition_that_worse_results_meet_or_any_is_refused(condition, code, named):
+    problem = refused(RIGHT, composite(condition))[0]
+    assert problem.code == code
+    assert named in problem.message
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_a_score_that_only_rises_if_results_are_worse_is_refused():
 @pytest.mark.parametrize(
     ("policy", "note"),
     [
-        (composite("accuracy < pass_rate"), "'accuracy < pass_rate' is met more easily if accuracy is worse"),
+        (composite("accuracy < pass_rate"), "'accuracy < pass_rate' is met"),
         (
             composite("final_score >= 0.5", formula="0.5 × accuracy + 0.5 × error_rate"),
             "final_score gets better if error_rate is worse: is that meant?",
@@ -134,7 +136,8 @@ def derived(formula, threshold, **more):
 )  # fmt: skip
 def test_a_rule_that_crashes_make_easier_to_meet_is_refused_and_the_hint_says_which_end_is_wrong(policy):
     problem = refused(GUESSES, policy)[0]
-    assert "the more trials crash" in problem.message
+    assert problem.code == "formula.rewards-worse"
+    assert "`halluc`" in problem.message
     assert "`better: lower` for hallucination" in problem.hint
 
 

@@ -60,7 +60,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "a row with keys that become one": lambda: [{"id": "a", "passed": True, 1: 2, "1": 3}],
     "a row that is too deep": lambda: [{"id": "a", "passed": True, "x": deep()}],
     "a row with an object": lambda: [{"id": "a", "passed": True, "x": object()}],
-    "a column without a name": lambda: pd.DataFrame([["a", True, 1]], columns=["id", "passed", None]),
+    "a nameless column": lambda: pd.DataFrame([["a", True, 1]], columns=["id", "passed", None]),
     "columns of tuples": lambda: pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("id", "x"), ("b", "y")])),
     "mixed truth values": lambda: pd.DataFrame({"id": ["a", "b"], "passed": [True, "true"]}),
     "an object as a truth value": lambda: pd.DataFrame({"id": ["a", "b"], "passed": [True, object()]}),
@@ -72,7 +72,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "intervals": lambda: with_column(x=pd.interval_range(0, 2)),
     "periods": lambda: with_column(x=pd.period_range("2020", periods=2)),
     "polars objects": lambda: pl.DataFrame({"id": ["a"], "passed": [True], "o": [object()]}),
-    "text that is not UTF-8": lambda: pa.table({"id": BROKEN_TEXT, "passed": [True]}),
+    "text in another encoding": lambda: pa.table({"id": BROKEN_TEXT, "passed": [True]}),
     "a map with a key twice": lambda: pa.table({"id": ["a"], "passed": [True], "tags": TWICE}),
     "an own map with a key twice": lambda: pa.table({"id": ["a"], "passed": [True], "own": TWICE}),
     "no columns": lambda: pa.table({}),
@@ -129,7 +129,7 @@ def test_r27_a_parquet_map_with_a_key_twice_is_refused(tmp_path: Path, column: s
     parquet.write_table(pa.table({"id": ["a"], "passed": [True], column: TWICE}), tmp_path / "results.parquet")
     (tmp_path / "policy.json").write_text(json.dumps(HALF), "utf-8")
     done = run(tmp_path, "check", "results.parquet", "--policy", "policy.json", "--format", "json")
-    refused(done, "results.parquet", "a key occurs twice")
+    refused(done, "results.parquet", code="row.duplicate-key")
     assert "Error:" not in done.err
 
 

@@ -102,21 +102,32 @@ def test_h161_a_column_that_judges_nothing_and_one_value_need_no_word(tmp_path: 
 
 @pytest.mark.hazard("H161")
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "code", "told"),
     [
-        ({"all": True, "any": True}, "found all and any, wanted one of them"),
-        ({"all": False}, "wanted true"),
-        ({"any": "yes"}, "wanted true"),
+        ({"all": True, "any": True}, "map.contradiction", "all and any"),
+        ({"all": False}, "policy.wrong-type", "'false'"),
+        ({"any": "yes"}, "policy.wrong-type", "'yes'"),
     ],
 )
-def test_h161_what_all_and_any_cannot_mean_is_refused(tmp_path: Path, said: dict[str, object], told: str) -> None:
-    refused(gate(tmp_path, {"path": "m", "is": "x", **said}, {"m": ["x"]}), told)
-    refused(gate(tmp_path, {"value": True, "when": {"m": {"is": "x", **said}}}, {"m": ["x"]}), told)
+def test_h161_what_all_and_any_cannot_mean_is_refused(
+    tmp_path: Path, said: dict[str, object], code: str, told: str
+) -> None:
+    refused(gate(tmp_path, {"path": "m", "is": "x", **said}, {"m": ["x"]}), told, code=code)
+    refused(gate(tmp_path, {"value": True, "when": {"m": {"is": "x", **said}}}, {"m": ["x"]}), told, code=code)
 
 
 @pytest.mark.hazard("H161")
 @pytest.mark.parametrize("feed", [{"path": "m", "all": True}, {"path": "m", "values": {"x": True}, "any": True}])
 def test_h161_all_and_any_need_a_condition(tmp_path: Path, feed: object) -> None:
-    refused(gate(tmp_path, feed, {"m": ["x"]}), "all and any say which elements")
-    refused(gate(tmp_path, {"value": True, "when": {"m": {"all": True}}}, {"m": ["x"]}), "found no condition")
-    refused(gate(tmp_path, {"path": "m", "exists": True, "all": True}, {"m": ["x"]}), "does not go with exists")
+    refused(gate(tmp_path, feed, {"m": ["x"]}), "passed: all and any", code="map.contradiction")
+    refused(
+        gate(tmp_path, {"value": True, "when": {"m": {"all": True}}}, {"m": ["x"]}),
+        "passed.when.m",
+        code="map.incomplete",
+    )
+    refused(
+        gate(tmp_path, {"path": "m", "exists": True, "all": True}, {"m": ["x"]}),
+        "passed.all",
+        "exists",
+        code="map.contradiction",
+    )

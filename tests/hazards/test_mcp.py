@@ -147,7 +147,7 @@ def test_a_policy_cannot_lead_out_of_the_folder(tmp_path: Path, key: str, block:
     (root / "linked.json").symlink_to(tmp_path / "ids.json")
     filled = block.format(outside=tmp_path) if isinstance(block, str) else block
     put(root, {"highbar.json": {**POLICY, key: filled}})
-    assert "outside of the folder" in ask_directly(root, "check", **arguments("check")).problems
+    assert ask_directly(root, "check", **arguments("check")).codes == ["mcp.outside-folder"]
     for tool in ("explain_rule", "plan", "list_failures", "show_trial", "read_policy"):
         assert CANARY not in str(ask_directly(root, tool, **arguments(tool)).document)
 
@@ -168,7 +168,7 @@ def test_a_ref_does_not_lead_out_of_the_folder_either(tmp_path: Path, there: dic
     if disguised:
         (tmp_path / "agent" / ".git").mkdir()
     found = ask_directly(tmp_path / "agent", "check", results=["r.jsonl"], against_ref="main")
-    assert "outside of the folder" in found.problems
+    assert found.codes == ["mcp.outside-folder"]
     assert CANARY not in str(found.document)
 
 
@@ -230,7 +230,7 @@ def test_a_history_outside_of_the_folder_is_not_read(tmp_path: Path) -> None:
     add(tmp_path / "history", new_run(0, counts({CANARY: 1})))
     drift = {"history": {"folder": "../history", "drift": "fail"}}
     put(root, {"r.jsonl": rows(True), "highbar.json": {**POLICY, **drift}})
-    assert "outside of the folder" in ask_directly(root, "check", results=["r.jsonl"]).problems
+    assert ask_directly(root, "check", results=["r.jsonl"]).codes == ["mcp.outside-folder"]
 
 
 def test_a_file_that_is_too_large_for_an_answer_in_time_is_refused(tmp_path: Path, monkeypatch) -> None:
@@ -277,8 +277,8 @@ def test_temporary_files_of_others_are_not_read(tmp_path: Path) -> None:
         put(Path(others), {"ids.json": [CANARY], "r.jsonl": json.dumps({"id": CANARY, "passed": False})})
         put(tmp_path, {"highbar.json": {**POLICY, "suite": f"{others}/ids.json"}, "r.jsonl": rows(True)})
         (tmp_path / "linked.jsonl").symlink_to(f"{others}/r.jsonl")
-        assert "outside of the folder" in ask_directly(tmp_path, "check", results=["r.jsonl"]).problems
-        assert "outside of the folder" in ask_directly(tmp_path, "list_failures", results=["link*.jsonl"]).problems
+        assert ask_directly(tmp_path, "check", results=["r.jsonl"]).codes == ["mcp.outside-folder"]
+        assert ask_directly(tmp_path, "list_failures", results=["link*.jsonl"]).codes == ["mcp.outside-folder"]
 
 
 # --- no code is run, nothing is written ------------------------------------------------------

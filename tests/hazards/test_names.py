@@ -65,12 +65,14 @@ def test_h136_a_category_with_slips_of_several_kinds_does_not_leave_the_safety_s
     tmp_path: Path, category: str
 ) -> None:
     rows = [GOOD, {"id": "B", "category": category, "passed": False}]
-    refused(check(tmp_path, rows, SAFETY), "unknown category", "did you mean 'adversarial'?", line=2)
+    refused(check(tmp_path, rows, SAFETY), repr(category), "'adversarial'", line=2, code="results.unknown-name")
     judged(check(tmp_path, rows, {**SAFETY, "allow_categories": [category]}), "pass")
     named = {"pass_criteria": {"by_category": {category: "100%"}}}
-    refused(check(tmp_path, rows, named), "is nearly the category 'adversarial'")
+    refused(check(tmp_path, rows, named), "policy.json", repr(category), "'adversarial'", code="policy.misspelled")
     (tmp_path / "suite.json").write_text(json.dumps([{"id": row["id"], "category": row["category"]} for row in rows]))
-    refused(check(tmp_path, rows, {**SAFETY, "suite": "suite.json"}), "is nearly the category 'adversarial'")
+    refused(
+        check(tmp_path, rows, {**SAFETY, "suite": "suite.json"}), "suite.json", "'adversarial'", code="suite.misspelled"
+    )
 
 
 @pytest.mark.parametrize("sliced", [True, False])

@@ -247,7 +247,7 @@ def test_a_crash_ranks_below_every_number_where_higher_is_better(tmp_path):
 
 def test_a_violation_alone_gives_no_behavior_coverage(tmp_path):
     policy = {"thresholds": {"blocking": {"behavior_coverage": {"threshold": "≥ 90%", "evidence": "confident"}}}}
-    refused(check(tmp_path, rows(2, passed=True), policy), "no rule of the policy can be computed")
+    refused(check(tmp_path, rows(2, passed=True), policy), code="results.nothing-to-judge")
     verdict = judged(check(tmp_path, [*rows(1, passed=True), {"id": "V", "violations": ["x"]}], policy), "fail")
     assert verdict["rules"][0]["outcome"] == "undefined"
 

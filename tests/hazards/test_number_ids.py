@@ -57,8 +57,9 @@ def test_an_id_that_is_neither_text_nor_a_whole_number_is_refused(tmp_path: Path
 
 def test_an_id_that_is_a_number_with_a_fraction_is_refused_in_a_frame() -> None:
     for frame in (pd.DataFrame([result(1.0)]), pl.DataFrame([result(1.0)])):
-        with pytest.raises(highbar.InputError, match="wanted text or a whole number"):
+        with pytest.raises(highbar.InputError, match=r"1\.0") as caught:
             highbar.check(frame, ALL)
+        assert [problem.code for problem in caught.value.problems] == ["row.wrong-type"]
 
 
 def test_a_number_and_its_digits_in_quotes_are_refused_together(tmp_path: Path) -> None:

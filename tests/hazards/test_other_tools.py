@@ -38,14 +38,15 @@ TOOLS: dict[str, tuple[str, str, bytes]] = {
 }
 """The name of a file of each tool, a key of its records, and the file as the tool wrote it."""
 ALL = sorted(TOOLS)
-MAP = "columns: { id: name, passed: ok }\n"
+MAP = "columns: {id: name, passed: ok}\n"
 
 
-def refused(folder: Path, name: str, *arguments: str) -> Run:
+def refused(folder: Path, name: str, *arguments: str, code: str | None = None) -> Run:
     done = run(folder, "check", name, "--format", "json", *arguments)
     assert done.exit == 2, done.out + done.err
     assert done.json["verdict"] is None
     assert "Traceback" not in done.err
+    assert code is None or [problem["code"] for problem in done.json["problems"]] == [code]
     return done
 
 
@@ -91,11 +92,13 @@ def test_h58_a_file_that_holds_fewer_records_than_its_tool_counted_is_refused(tm
     export = json.loads(TOOLS["promptfoo"][2])
     del export["results"]["results"][-1]
     (tmp_path / "results.json").write_text(json.dumps(export), "utf-8")
-    assert "15 results, and its own statistics count 16" in refused(tmp_path, "results.json").problems
+    found = refused(tmp_path, "results.json", code="import.contradiction").problems
+    assert "15 results" in found
+    assert "count 16" in found
     log = json.loads(TOOLS["inspect"][2])
     del log["samples"][-1]
     (tmp_path / "log.json").write_text(json.dumps(log), "utf-8")
-    assert "1 of 12 planned samples have no result" in refused(tmp_path, "log.json").problems
+    assert "1 of 12 " in refused(tmp_path, "log.json", code="import.incomplete").problems
 
 
 @pytest.mark.hazard("H58")
@@ -211,16 +214,17 @@ def test_h67_a_score_whose_name_looks_like_a_column_is_none(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("tool", "old", "new", "told"),
     [
-        ("promptfoo-lines", '"success":true', '"success":"yes"', "success: found 'yes', wanted true or false"),
-        ("deepeval", '"success":true', '"success":1', "success: found 1, wanted true or false"),
-        ("tau-bench", '"reward":1.0', '"reward":"1"', "reward: found '1', wanted a finite number"),
-        ("inspect", '"total_time":', '"total_time":"soon","z":', "total_time: found 'soon', wanted a finite number"),
+        ("promptfoo-lines", '"success":true', '"success":"yes"', "success: found 'yes'"),
+        ("deepeval", '"success":true', '"success":1', "success: found 1,"),
+        ("tau-bench", '"reward":1.0', '"reward":"1"', "reward: found '1'"),
+        ("inspect", '"total_time":', '"total_time":"soon","z":', "total_time: found 'soon'"),
     ],
 )
 def test_h68_a_value_of_another_type_is_refused_with_its_place(
     tmp_path: Path, tool: str, old: str, new: str, told: str
 ) -> None:
-    assert told in refused(tmp_path, changed(tmp_path, tool, old, new)).problems
+    done = refused(tmp_path, changed(tmp_path, tool, old, new), code="import.wrong-value")
+    assert told in done.problems
 
 
 @pytest.mark.hazard("H69")
@@ -306,8 +310,7 @@ def test_h124_a_database_is_read_by_no_reader(tmp_path: Path, start: bytes, tool
 )
 def test_h112_a_document_type_is_refused_and_no_file_is_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "report.xml").write_text(text, "utf-8")
-    done = refused(tmp_path, "report.xml")
-    assert "a document type or an entity is declared here, which is not allowed" in done.problems
+    done = refused(tmp_path, "report.xml", code="file.not-allowed")
     assert "root:" not in done.out + done.err
 
 
@@ -316,8 +319,8 @@ def test_h121_a_gigabyte_of_spaces_is_refused_at_once(tmp_path: Path) -> None:
     with zipfile.ZipFile(a_gigabyte_of_spaces(tmp_path / "log.eval"), "a") as archive:
         archive.writestr("../../evil.txt", "evil")
     with processor_time(below=20):
-        done = refused(tmp_path, "log.eval")
-    assert "claims to unpack to 1,073,741,824 bytes" in done.problems
+        done = refused(tmp_path, "log.eval", code="file.not-allowed")
+    assert "1,073,741,824 bytes" in done.problems
 
 
 @pytest.mark.hazard("H121")
@@ -328,6 +331,6 @@ def test_h121_a_name_that_leads_out_of_the_archive_is_refused_and_nothing_is_wri
     with zipfile.ZipFile(inner / "log.eval", "w") as archive:
         archive.writestr("header.json", "{}")
         archive.writestr(name, "evil")
-    done = refused(inner, "log.eval")
-    assert "is not allowed in a log" in done.problems
+    done = refused(inner, "log.eval", code="file.not-allowed")
+    assert repr(name) in done.problems
     assert not list(tmp_path.rglob("evil*"))

@@ -225,7 +225,7 @@ def test_h69_csv_is_read_strictly(tmp_path: Path, content: bytes) -> None:
 
 def test_h69_an_empty_field_is_absent_and_not_a_pass(tmp_path: Path) -> None:
     empty = check(tmp_path, b"id,passed\na,\nb,\n", PASSES, name="results.csv")
-    refused(empty, "no rule of the policy can be computed")
+    refused(empty, code="results.nothing-to-judge")
     done = check(tmp_path, b"id,passed\na,true\nb,\n", {"pass_criteria": {"overall": "100%"}}, name="results.csv")
     assert done.exit in {1, 3}, done.out
 

@@ -27,7 +27,7 @@ def test_a_formula_whose_value_leaves_its_range_is_refused(tmp_path: Path) -> No
     done = check(
         tmp_path, rows(*[1] * 7) + [{"id": f"F{i}", "passed": False} for i in range(3)], policy("2 * pass_rate")
     )
-    refused(done, "the metric 'rubric' is 1.4", "outside of its range from 0 to 1", "2 * pass_rate")
+    refused(done, "'rubric'", "1.4", "0 to 1", "2 * pass_rate", code="metric.outside-range")
 
 
 def test_a_formula_below_its_range_is_refused(tmp_path: Path) -> None:
@@ -37,7 +37,13 @@ def test_a_formula_below_its_range_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("formula", ["mean(rubric_score)", "percentile(rubric_score, 95%)"])
 def test_a_row_outside_of_the_range_of_its_mean_is_refused_with_its_line(tmp_path: Path, formula: str) -> None:
     values = [0.0] * 98 + [95.0, 0.5]
-    refused(check(tmp_path, rows(*values), policy(formula)), "rubric_score: found 95.0", "from 0 to 1", line=99)
+    refused(
+        check(tmp_path, rows(*values), policy(formula)),
+        "rubric_score: found 95.0",
+        "0 to 1",
+        line=99,
+        code="row.wrong-value",
+    )
 
 
 @pytest.mark.parametrize(("value", "line"), [(0.5, 1), (5.5, 1), (-1, 1)])
@@ -76,4 +82,4 @@ def test_a_row_outside_of_the_range_in_a_large_file_is_refused(tmp_path: Path) -
 
 def test_a_composite_above_one_is_refused(tmp_path: Path) -> None:
     composite = {"composite": {"formula": "pass_rate + pass_rate", "pass": "final_score >= 0.5"}}
-    refused(check(tmp_path, rows(1, 1), composite), "'final_score' is 2, outside of its range from 0 to 1")
+    refused(check(tmp_path, rows(1, 1), composite), "'final_score' is 2", "0 to 1", code="metric.outside-range")

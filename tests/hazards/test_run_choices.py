@@ -129,7 +129,7 @@ def test_the_seed_of_the_policy_is_that_of_its_runs(tmp_path: Path) -> None:
 def test_a_seed_without_a_sequential_rule_is_refused(tmp_path: Path) -> None:
     project(tmp_path, {"seed": 1, "thresholds": {"pass_rate": "1%"}})
     (tmp_path / "rows.jsonl").write_text('{"id": "A", "passed": true}\n', "utf-8")
-    refused(check(tmp_path, "rows.jsonl"), "seed has an effect only with sequential")
+    refused(check(tmp_path, "rows.jsonl"), "seed", "sequential", code="policy.no-effect")
 
 
 # --- shards ---------------------------------------------------------------------------------
@@ -155,17 +155,17 @@ def shards(here: Path, *checkouts: Checkout, policies: Sequence[Source | None] =
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        (ONE, OTHER, "of two commits, 1111111111 and 2222222222"),
-        (ONE, NOWHERE, "of two commits, 1111111111 and an unknown one"),
-        (NOWHERE, ONE, "of two commits"),
-        (CHANGED, CHANGED, "files that differ from the commit"),
-        (ONE, CHANGED, "files that differ from the commit"),
+        (ONE, OTHER, ("1111111111", "2222222222")),
+        (ONE, NOWHERE, ("1111111111", "unknown")),
+        (NOWHERE, ONE, ("two commits",)),
+        (CHANGED, CHANGED, ("s1", "differ from")),
+        (ONE, CHANGED, ("s2", "differ from")),
     ],
 )
 def test_h156_shards_of_two_commits_never_pass(
-    tmp_path: Path, first: Checkout, second: Checkout, said: str, subset: Sequence[str]
+    tmp_path: Path, first: Checkout, second: Checkout, said: Sequence[str], subset: Sequence[str]
 ) -> None:
-    refused(check(tmp_path, *shards(tmp_path, first, second), *subset), said)
+    refused(check(tmp_path, *shards(tmp_path, first, second), *subset), *said, code="run.shards-differ")
 
 
 @pytest.mark.hazard("H156")
@@ -249,7 +249,7 @@ def test_h157_an_agent_that_rewrites_the_function_of_a_check_never_passes(tmp_pa
     (tmp_path / "rules.py").write_text("def good(answer):\n    return False\n", "utf-8")
     checked = [{"id": f"S{n}", "input": "?", "answer": {"python": "rules:good"}} for n in range(3)]
     made.write_suite({"python": "agent:answer"}, checked)
-    refused(made.run(), "a file of the checks", "changed while the agent ran")
+    refused(made.run(), "a file of the checks", code="run.files-changed")
 
 
 @pytest.mark.hazard("H157")
@@ -260,7 +260,7 @@ def test_h157_an_agent_that_rewrites_the_baseline_never_passes(tmp_path: Path) -
     (tmp_path / "good.jsonl").write_text(rows, "utf-8")
     assert run(tmp_path, "baseline", "record", "good.jsonl", "--output", "baseline.json").exit == 0
     (tmp_path / "highbar.yaml").write_text("baseline: { file: baseline.json, margin: { accuracy: 0% } }\n", "utf-8")
-    refused(made.run(), "baseline.json changed while the agent ran")
+    refused(made.run(), "baseline.json", code="run.files-changed")
 
 
 @pytest.mark.hazard("H157")

@@ -305,8 +305,8 @@ def test_h79_a_folder_that_is_being_run_takes_no_second_run(tmp_path: Path) -> N
     project = waiting_project(tmp_path)
     with project.started("run", "suite.json", "--output", "out") as process:
         wait_for_calls(project, 2)
-        refused(project.resume(), "locked by another run", str(process.pid))
-        refused(project.run(), "exists already, and nothing is overwritten")
+        refused(project.resume(), str(process.pid), code="run.locked")
+        refused(project.run(), code="file.exists")
         refused(project.check(), "still going on")
         assert len(project.asked()) == 2
         go(project)

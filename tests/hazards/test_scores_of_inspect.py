@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.commandline import Run, check
+from tests.commandline import Run, check, refused
 
 ACCURACY = [{"name": "inspect_ai/accuracy", "options": {}}]
 MEAN = [{"name": "inspect_ai/mean", "options": {}}]
@@ -66,8 +66,7 @@ def test_h163_a_judging_score_above_one_never_passes(tmp_path: Path, judged_by: 
     """By the policy without `at_least`, every one of five stars would be enough."""
     document = log({"stars": ACCURACY}, *({"stars": value} for value in (1, 2, 2, 5)), results={"stars": {}})
     done = checked(tmp_path, document, POLICY | judged_by)
-    assert done.exit == 2, done.out
-    assert "sample s1, epoch 1: the scorer stars judges and gave 2, which is above 1" in done.problems
+    refused(done, "sample s1, epoch 1: ", "gave 2,", code="judge.undeclared")
     assert "judged_by: { inspect: [ { scorer: stars, at_least: " in done.problems
 
 

@@ -185,7 +185,7 @@ def test_r07_a_last_csv_row_that_is_too_long_does_not_vanish(folder, name, size)
         for _ in range(size // MIB):
             stream.write(whole)
         stream.write(packed(b"x\n", name))
-    refused(check(folder, "good.jsonl", name), name, "a result is longer than 16 MiB", line=3)
+    refused(check(folder, "good.jsonl", name), name, "16 MiB", line=3, code="file.too-large")
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_r36_the_limit_of_16_mib_holds_from_16_mib_on(folder, name):
         (folder / name).write_bytes(packed(around[0] + b"x" * length + around[1], name))
         done = check(folder, name)
         assert done.exit == exit_, done.err
-    refused(done, name, "longer than 16 MiB")
+    refused(done, name, "16 MiB", code="file.too-large")
 
 
 def large_rows(number_of_rows=9_000, **changes):
@@ -275,8 +275,8 @@ def test_r27_two_streams_one_behind_the_other_are_read(folder, name):
 def test_r26_a_file_without_a_row_is_refused(folder, name):
     text = {"csv": b"id,passed\n", "jsonl": b"\n \n", "json": b"[]"}[name.split(".")[1]]
     (folder / name).write_bytes(packed(text, name))
-    refused(check(folder, "good.jsonl", name), name, "this file holds no row")
-    refused(check(folder, name), "hold no row")
+    refused(check(folder, "good.jsonl", name), name, code="results.empty")
+    refused(check(folder, name), code="results.empty")
 
 
 def test_r26_an_empty_parquet_shard_is_refused(folder):
@@ -285,7 +285,7 @@ def test_r26_an_empty_parquet_shard_is_refused(folder):
     parquet.write_table(table, folder / "out" / "part-0.parquet")
     assert judged(check(folder, "out"), "pass")
     parquet.write_table(table.slice(0, 0), folder / "out" / "part-1.parquet")
-    refused(check(folder, "out"), "part-1.parquet", "this file holds no row")
+    refused(check(folder, "out"), "part-1.parquet", code="results.empty")
 
 
 def test_l1_parquet_files_one_behind_the_other_are_refused(folder):
@@ -314,7 +314,7 @@ def test_l1_a_mark_of_parquet_in_the_data_is_data(folder):
 )
 def test_r32_lines_that_end_in_different_ways_are_named(folder, text, line):
     (folder / "bad.csv").write_bytes(text)
-    refused(check(folder, "bad.csv"), "bad.csv", "this line ends in", "save the file with one kind", line=line)
+    refused(check(folder, "bad.csv"), "bad.csv", line=line, code="file.not-csv")
 
 
 MARK = b"\xef\xbb\xbf"

@@ -64,38 +64,38 @@ def test_a_subset_does_not_get_past_the_suite(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "code", "told"),
     [
-        ("tags.model=z", "found 'x', 'y'"),
-        ("tags.modle=x", "no row has a value for 'tags.modle'"),
-        ("tags.modle=x", "did you mean 'tags.model'? found"),
-        ("model=x", "'tags.model'"),
-        ("tire=one", "did you mean 'tier'? found"),
-        ("tier=onw", "did you mean 'one'? found 'one', 'two'"),
-        ("n=1", "not text"),
-        ("passed=true", "rows cannot be chosen by 'passed'"),
-        ("category=happy_path", "a rule can be about a part: rules: [{ metric: pass_rate, where: { category: NAME }"),
-        ("id=a", "rows cannot be chosen by 'id'"),
-        ("tags=x", "name one of them"),
-        ("catgory=x", "nearly the column 'category'"),
-        ("model", "wanted COLUMN=VALUE"),
+        ("tags.model=z", "select.nothing", "found 'x', 'y'"),
+        ("tags.modle=x", "select.nothing", "'tags.modle'"),
+        ("tags.modle=x", "select.nothing", "did you mean 'tags.model'? found"),
+        ("model=x", "select.nothing", "'tags.model'"),
+        ("tire=one", "select.nothing", "did you mean 'tier'? found"),
+        ("tier=onw", "select.nothing", "did you mean 'one'? found 'one', 'two'"),
+        ("n=1", "select.column", "not text"),
+        ("passed=true", "select.column", "'passed'"),
+        ("category=happy_path", "select.column", "rules: [{ metric: pass_rate, where: { category: NAME }"),
+        ("id=a", "select.column", "'id'"),
+        ("tags=x", "select.column", ": tags.model"),
+        ("catgory=x", "policy.misspelled", "'category'"),
+        ("model", "option.bad-value", "COLUMN=VALUE"),
     ],
 )
-def test_what_cannot_be_chosen_by_is_refused(tmp_path, where, told):
-    refused(check(tmp_path, ROWS, RULE, "--where", where), told)
+def test_what_cannot_be_chosen_by_is_refused(tmp_path, where, code, told):
+    refused(check(tmp_path, ROWS, RULE, "--where", where), told, code=code)
 
 
 @pytest.mark.parametrize(
-    ("select", "told"),
+    ("select", "code", "told"),
     [
-        ({}, "found no column"),
-        ({"passed": "x"}, "rows cannot be chosen by 'passed'"),
-        ({"tags.model": []}, "found no value"),
-        ({"tags.model": 1}, "wanted text"),
+        ({}, "policy.empty-value", "select: "),
+        ({"passed": "x"}, "select.column", "'passed'"),
+        ({"tags.model": []}, "policy.empty-value", "select.tags.model: "),
+        ({"tags.model": 1}, "policy.wrong-type", "select.tags.model: found a number '1'"),
     ],
 )
-def test_a_bad_select_is_a_problem_of_the_policy(tmp_path, select, told):
-    refused(check(tmp_path, ROWS, {**RULE, "select": select}), told, line=1)
+def test_a_bad_select_is_a_problem_of_the_policy(tmp_path, select, code, told):
+    refused(check(tmp_path, ROWS, {**RULE, "select": select}), told, line=1, code=code)
 
 
 def test_a_row_that_is_left_out_must_be_sound_all_the_same(tmp_path):
@@ -105,7 +105,7 @@ def test_a_row_that_is_left_out_must_be_sound_all_the_same(tmp_path):
 
 def test_of_several_agent_versions_one_can_be_chosen(tmp_path):
     rows = [{"id": "a", "trial": n, "passed": n == 1, "agent_version": f"{n}.0"} for n in (1, 2)]
-    refused(check(tmp_path, rows, RULE), "more than one agent version")
+    refused(check(tmp_path, rows, RULE), "'1.0', '2.0'", code="agent.several-versions")
     assert judged(check(tmp_path, rows, RULE, "--where", "agent_version=1.0"), "pass")["agent_version"] == "1.0"
 
 
@@ -179,9 +179,9 @@ def test_a_change_of_select_is_shown_and_the_rows_of_before_are_judged_too(tmp_p
 
 def test_results_of_several_models_get_the_hint_that_fits(tmp_path):
     done = check(tmp_path, ROWS, RULE)
-    refused(done, "they differ in tags.model (x, y): judge one with --where tags.model=x")
+    refused(done, "tags.model (x, y)", "--where tags.model=x", code="results.duplicate-trial")
     again = [{"id": "a", "passed": True, "tags": {"model": "x"}}] * 2
-    refused(check(tmp_path, again, RULE), "give each repetition its own `trial`")
+    refused(check(tmp_path, again, RULE), "`trial`", code="results.duplicate-trial")
 
 
 def test_pooled_models_are_named_with_the_option_that_takes_them_apart(tmp_path):
