@@ -11,7 +11,7 @@ import pytest
 
 from tests.words.snapshot import HERE, ROOT, snapshots
 
-MOST_REPEATED = 850
+MOST_REPEATED = 150
 """How many texts of tests repeat a wording. It only falls: tests ask for codes, places and values."""
 _WORDS = re.compile(r"[\w'`{}-]+")
 
