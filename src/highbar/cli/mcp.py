@@ -39,7 +39,9 @@ def command(*, folder: str, policy: str | None, against_ref: str | None, allow_r
     money = _budget(budget, allow_run=allow_run)
     root = Path(folder).resolve()
     if not root.is_dir():
-        raise InputError(Problem("file.missing", "is no folder to serve", folder, hint="name a folder that exists"))
+        raise InputError(
+            Problem("file.missing", "is not a folder that can be served", folder, hint="name a folder that exists")
+        )
     try:
         import anyio  # from an optional extra
 

@@ -69,7 +69,9 @@ def command(
     climb = Climb(rule, _step(rule, step))
     if history is not None and (baseline is not None or rule == "step"):
         raise InputError(
-            Problem("option.conflict", f"--history does not go with {'--baseline' if baseline else '--rule step'}")
+            Problem(
+                "option.conflict", f"--history cannot be combined with {'--baseline' if baseline else '--rule step'}"
+            )
         )
     named = Path(baseline) if baseline else None
     found = ratchet(_policy(policy), named, climb, agent_version, write=write, history=history)

@@ -84,7 +84,7 @@ def plain_suite(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         number = Decimal(float.__repr__(value))
         if not number.is_finite():
-            raise InputError(Problem("suite.wrong-type", f"the suite has {value}, which is no number"))
+            raise InputError(Problem("suite.wrong-type", f"the suite has {value}, which is not a number"))
         return number
     if value is None or isinstance(value, str | bool | int | Decimal):
         return value

@@ -205,7 +205,9 @@ def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests
     for key, value in attributes.items():
         if key not in _KNOWN and _BAD_COUNT.search(key) and _WHOLE.fullmatch(value.strip()) and value.strip("0., "):
             refuse(
-                "import.contradiction", f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS
+                "import.contradiction",
+                f"{name}: {key} is {value}, which is not a count that Highbar knows",
+                hint=_COUNTS,
             )
 
 

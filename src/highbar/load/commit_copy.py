@@ -134,7 +134,7 @@ def _files(
         mode, _, digest, size, name = found.groups()
         path = inside + os.fsdecode(name)
         if any(part in ("", ".", "..", ".git") for part in path.split("/")):
-            raise InputError(Problem("ref.not-a-file", f"{there.name(path)} is no path that can be written"))
+            raise InputError(Problem("ref.not-a-file", f"{there.name(path)} is not a path that can be written"))
         if size == b"BAD":  # as git says it of a file whose content it does not have
             missing[path] = Problem(
                 "ref.not-fetched", "its content is not in this clone", there.name(path), hint=_FETCH

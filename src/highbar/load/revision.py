@@ -109,7 +109,7 @@ class Revision(Struct, frozen=True):
         mode, kind, digest = (part.decode("ascii") for part in entry.groups())
         if kind != "blob" or mode not in _FILE_MODE:
             hint = _PLAIN if mode == _LINK else None
-            raise InputError(Problem("ref.not-a-file", "is no plain file there", self.name(path), hint=hint))
+            raise InputError(Problem("ref.not-a-file", "is not a plain file there", self.name(path), hint=hint))
         done = run_git(*where, "cat-file", "blob", digest)
         if done.returncode:
             hint = f"git fetch --refetch --no-filter origin {self.ref.removeprefix('origin/')}"

@@ -203,7 +203,7 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True, subset: bool = F
         _refuse_other_plans([documents[path] for path in found], [str(_folder(path)) for path in found])
         return {}
     others = [
-        Problem("run.shards-differ", "this is no shard, and cannot be judged with shards", path)
+        Problem("run.shards-differ", "this is not a shard, and cannot be judged with shards", path)
         for path in paths
         if path not in found
     ]

@@ -65,7 +65,9 @@ class Workspace(Struct, frozen=True):
         if not name or "\0" in name or "://" in name:
             raise InputError(
                 Problem(
-                    "mcp.outside-folder", f"{name!a} is no path of a file or folder", hint="name one below the folder"
+                    "mcp.outside-folder",
+                    f"{name!a} is not the path of a file or folder",
+                    hint="name one below the folder",
                 )
             )
         parts = PurePath(name).parts

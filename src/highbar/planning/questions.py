@@ -217,7 +217,7 @@ def _option_problems(options: PlanOptions) -> Iterable[Problem]:
         return [
             Problem(
                 "option.conflict",
-                f"{name} does not go with results: they say what was found",
+                f"{name} cannot be combined with results, which say what was found",
                 hint=hints.get(name, hint),
             )
             for name in _options_used(options, (*_NUMBERS, "sequential", "spending"))
@@ -236,21 +236,21 @@ def _option_problems(options: PlanOptions) -> Iterable[Problem]:
     hint = "ask about a policy, or about --threshold and --difference"
     mixed = _options_used(options, ("policy", "agent_version", "input_format"))
     return [
-        *(Problem("option.conflict", f"{name} does not go with numbers", hint=hint) for name in mixed),
+        *(Problem("option.conflict", f"{name} cannot be combined with numbers", hint=hint) for name in mixed),
         *_missing_options(options),
         *_not_sequential(options),
     ]
 
 
 def _not_sequential(options: PlanOptions) -> Iterable[Problem]:
-    """Problems with options that do not go with --sequential, and with those that need it."""
+    """Problems with options that cannot be combined with --sequential, and with those that need it."""
     example = "highbar plan --sequential --threshold 85% --scenarios 200"
     if not options.sequential:
         for name in _options_used(options, ("spending",)):
             yield Problem("option.needs-another", f"{name} needs --sequential", hint=f"{example} --spending late")
         return
     for name in _options_used(options, ("difference", "differing", "trials", "icc", "power")):
-        yield Problem("option.conflict", f"{name} does not go with --sequential", hint=example)
+        yield Problem("option.conflict", f"{name} cannot be combined with --sequential", hint=example)
     if options.scenarios is None:
         yield Problem(
             "option.needs-another",

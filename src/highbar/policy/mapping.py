@@ -151,7 +151,7 @@ def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
     if len(turned) > 1:
         cursor.refuse("map.contradiction", f"found {' and '.join(turned)}, wanted one of them")
     if turned and ("times" in fields or "as" in fields):
-        cursor.refuse("map.contradiction", f"times and as do not go with {turned[0]}")
+        cursor.refuse("map.contradiction", f"times and as cannot be combined with {turned[0]}")
     if set(ELEMENTS) & set(fields) and not set(CHECKS) & set(fields):
         cursor.refuse(
             "map.contradiction", "all and any say which elements of a list must meet is, is_not, at_least or at_most"
@@ -159,7 +159,7 @@ def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
     if "where" in fields and "each" not in fields:
         cursor.refuse("map.contradiction", "where chooses elements, so it needs each")
     if {"exists", "each"} & set(fields) and "default" in fields:
-        cursor.refuse("map.contradiction", "default does not go with exists or each, which always give something")
+        cursor.refuse("map.contradiction", "default cannot be combined with exists or each, which always give a value")
 
 
 def _check(fields: dict[str, Cursor]) -> Check | None:
@@ -195,7 +195,7 @@ def _elements(fields: dict[str, Cursor]) -> Literal["all", "any"] | None:
         elif key != said[0]:
             fields[key].refuse("map.contradiction", "found all and any, wanted one of them")
         elif "exists" in fields:
-            fields[key].refuse("map.contradiction", f"{key} does not go with exists")
+            fields[key].refuse("map.contradiction", f"{key} cannot be combined with exists")
     return cast("Literal['all', 'any']", said[0]) if said else None
 
 

@@ -37,7 +37,9 @@ def read_agent_text(text: str) -> Agent:
         return _read({"command": _words(rest)})
     if re.match(r"https?://|\$\{", given):
         return _read({"http": given})
-    raise InputError(Problem("agent.unreadable", f"found {shown(text)}, wanted an agent", hint=_hint(given)))
+    raise InputError(
+        Problem("agent.unreadable", f"{shown(text)} does not say what kind of agent it is", hint=_hint(given))
+    )
 
 
 def read_agent_values(values: Mapping[str, Any]) -> Agent:

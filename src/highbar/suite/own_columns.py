@@ -125,7 +125,7 @@ class OwnColumns(Struct):
             place.refuse("suite.misspelled", f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
         elif key in KNOWN_NAMES:
             place.refuse(
-                "suite.bad-column", f"'{key[:60]}' is no column of your own", "Highbar has a column with this name"
+                "suite.bad-column", f"'{key[:60]}' is not a column of your own", "Highbar has a column with this name"
             )
         elif dot and (first in _TAKE_MAPPINGS or near_miss(first, _TAKE_MAPPINGS)):
             place.refuse(

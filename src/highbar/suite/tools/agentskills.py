@@ -46,7 +46,9 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
     if "prompt" not in item:
         place.refuse("suite.no-question", "an eval without a prompt: there is nothing to ask")
     if "id" not in item:
-        place.refuse("suite.bad-id", "an eval without an id", "a position is no identity: give each an id")
+        place.refuse(
+            "suite.bad-id", "an eval without an id", "a position does not identify a scenario: give each an id"
+        )
     behaviors: dict[str, Any] = {}
     paths: dict[Sequence[str], ValuePath] = {("input",): (*place.path, "prompt"), ("id",): (*place.path, "id")}
     for name, statement, path in _statements(item, place):

@@ -61,7 +61,7 @@ def _in_text(value: str, place: ValueCursor, folder: Path | None) -> Any:
     try:
         found = decode(value, "yaml")
     except NotPlain as error:
-        place.refuse("check.bad-schema", f"the schema is no YAML: {error}")
+        place.refuse("check.bad-schema", f"the schema is not YAML: {error}")
         return None
     if not isinstance(found, dict):
         place.refuse_value(found, "a JSON Schema")
