@@ -148,9 +148,9 @@ def test_a_rule_leads_to_its_line_of_the_policy(example: Path, open_page: Open) 
 def test_without_javascript_the_verdict_the_rules_and_the_metrics_are_there(example: Path, open_page: Open) -> None:
     page = open_page(example / "v1.html", java_script_enabled=False).page
     expect(page.locator("h1")).to_contain_text("FAIL")
-    assert page.locator("tr.rule:visible").count() == 24
+    assert page.locator("tr.rule:visible").count() == 22  # not met, or met narrowly
     page.locator("details.met > summary").click()
-    assert page.locator("tr.rule:visible").count() == page.locator("tr.rule").count() > 24
+    assert page.locator("tr.rule:visible").count() == page.locator("tr.rule").count() > 22
     page.locator("#metrics").click()
     assert page.locator("table.metrics tbody tr:visible").count() == 20
     assert page.locator("ul.scenarios li:not(.group):visible").count() == 16

@@ -95,7 +95,7 @@ LATER = {
         "several-turns", "tool-calls", "resume", "rate-limits", "run-in-ci", "pytest", "grade", "run-other-suites",
         "agentskills", "every-eval-ever",
         "run-speed", "label-a-judge", "judge", "can-you-trust-the-judge", "history", "drift-luck-and-flakiness",
-        "early-stopping", "run-until-decided", "gates", "code-at-the-ref",
+        "early-stopping", "run-until-decided", "gates", "code-at-the-ref", "whole-suite",
     )
 }  # fmt: skip
 """Pages of what was added after the bound was set: suites, checks, runs, judges, history, records, early stopping."""
@@ -140,11 +140,12 @@ def test_the_documentation_is_short_enough_to_be_read() -> None:
         "drift-luck-and-flakiness",
         "early-stopping",
         "gates",
+        "whole-suite",
     )
     written = {f"{name}.md" for name in names}
     words = {"older": 0, "later": 0, "for coding agents": 0}
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
-        if "decisions" not in page.parts and page.name != "mcp-tools.md":
+        if "decisions" not in page.parts and page.name not in ("mcp-tools.md", "problems.md"):  # programs write these
             prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
             for section in re.split(r"^(?=#)", prose, flags=re.MULTILINE):
                 is_later = page.name in LATER or section.partition("\n")[0] in LATER_SECTIONS

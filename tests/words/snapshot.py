@@ -116,14 +116,22 @@ def report(folder: str, command: Sequence[str]) -> str:
     return "\n".join(f"$ highbar {' '.join(call)}\n{one.out}{one.err}" for call, one in done)
 
 
-def write() -> None:
-    """Write the snapshot, and say which files changed."""
-    for name, text in snapshots().items():
-        path = HERE / name
-        if not path.exists() or path.read_text("utf-8") != text:
-            path.write_text(text, "utf-8")
-            sys.stderr.write(f"wrote {path.relative_to(ROOT)}\n")
+def write(*, only_check: bool) -> int:
+    """Write the snapshot, or only look at it; name the files that differ, and return how many did."""
+    now = snapshots()
+    stale = [HERE / name for name, text in now.items() if not _is(HERE / name, text)]
+    stale += [path for path in HERE.glob("*.txt") if path.name not in now]
+    for path in stale:
+        sys.stderr.write(f"{path.relative_to(ROOT)}\n")
+        if not only_check:
+            path.write_text(now[path.name], "utf-8") if path.name in now else path.unlink()
+    return len(stale)
+
+
+def _is(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text("utf-8") == text
 
 
 if __name__ == "__main__":
-    write()
+    differ = write(only_check="--check" in sys.argv)
+    sys.exit(differ if "--check" in sys.argv else 0)

@@ -87,7 +87,7 @@ def test_only_what_the_columns_can_give_is_asked_for():
     policy = policies.read_dict({"thresholds": {"blocking": {"pass_rate": 80}}})
     wanted = needs(policy, ("id", "passed"))
     found = narrow_request(wanted, parts("id", "passed"))
-    assert {term.column for term in found.terms} == {"passed", "scenario", "error", "violated"}
+    assert {term.column for term in found.terms} == {"passed", "scenario", "error", "violated", "unjudged"}
     assert found.percentiles == ()
     assert narrow_request(wanted, parts("id", *COLUMN_NAMES)) == wanted
 

@@ -56,7 +56,7 @@ def test_looks_take_no_more_than_a_tenth_of_the_time() -> None:
     def judge(folder: Path) -> Verdict:
         verdict = highbar.check(folder, {**POLICY, "required_scenarios": {"ids": ["S0"]}})
         spent.append(time.thread_time())
-        raise InputError(Problem(f"not yet: {verdict.verdict}"))
+        raise InputError(Problem("results.empty", f"not yet: {verdict.verdict}"))
 
     began = time.monotonic()
     done = run(prepared(150, lambda _: time.sleep(0.02) or "yes"), judge)
@@ -93,7 +93,7 @@ def test_a_look_that_fails_ends_the_run_and_leaves_what_was_answered(monkeypatch
         looks.append(folder)
         if len(looks) > 1:
             raise ZeroDivisionError("a fault of our own")
-        raise InputError(Problem("nothing yet"))
+        raise InputError(Problem("results.empty", "nothing yet"))
 
     with pytest.raises(ZeroDivisionError):
         run(prepared(10_000, lambda _: time.sleep(0.005) or "yes"), judge)
