@@ -129,7 +129,10 @@ BEYOND = {
     "## Labels of another run": "when labels expire, and what 20 new ones are for",
     "## What the suite cannot see": "the first line of a plan needs its meaning",
 }
-"""Pages by their names and sections by their headings that are beyond the bounds, each with its reason: they go when the pages are made shorter."""
+"""Pages by their names and sections by their headings that are beyond the bounds, each with its reason.
+
+They go when the pages are made shorter.
+"""
 FOR_CODING_AGENTS = {"mcp.md", "fix-a-red-gate.md"}
 """Pages about the server for coding agents; a program writes the reference of its tools."""
 MOST_FOR_CODING_AGENTS = 1_500
