@@ -164,7 +164,7 @@ def test_a_doubled_shard_is_named(sharded: Project) -> None:
 @pytest.mark.parametrize("other", ["out", "rows.jsonl", "s1of8"])
 def test_what_does_not_belong_to_the_shards_is_refused(sharded: Project, other: str) -> None:
     (sharded.folder / "rows.jsonl").write_text('{"id": "S9", "passed": true}\n')
-    refused(check(sharded, *names(), other), "a shard of 8" if other == "s1of8" else "no shard")
+    refused(check(sharded, *names(), other), "a shard of 8" if other == "s1of8" else "not a shard")
 
 
 def changed(project: Project, name: str, **parts: dict[str, Any]) -> str:
